@@ -1,0 +1,4 @@
+std = "lua54"
+max_line_length = 80
+exclude_files = { "build*/**" }
+files["spec/**/*.lua"].std = "+busted"

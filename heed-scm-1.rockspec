@@ -1,0 +1,38 @@
+rockspec_format = "3.0"
+package = "heed"
+version = "scm-1"
+
+-- for `luarocks make` in a copy of the sources
+source = { url = "." }
+
+description = {
+  summary = "Attention for Lua: tensors, gradients and networks",
+  detailed = [[
+    A tensor and attention core in C, exported as a module for Lua 5.4, with
+    neural-network modules in Lua on top, and a program, heed, that runs
+    scripts and is a REPL.
+  ]],
+  license = "MIT",
+  labels = { "tensor", "attention", "transformer", "machine-learning" },
+}
+
+supported_platforms = { "linux" }
+
+dependencies = {
+  "lua >= 5.4, < 5.5",
+  "argparse >= 0.7",
+  "lua-cjson >= 2.1",
+}
+
+test_dependencies = { "busted >= 2.1" }
+
+build = {
+  type = "cmake",
+  variables = {
+    CMAKE_INSTALL_PREFIX = "$(PREFIX)",
+    CMAKE_INSTALL_BINDIR = "$(BINDIR)",
+    HEED_LUA_DIR = "$(LUADIR)",
+    HEED_LIB_DIR = "$(LIBDIR)",
+    HEED_TESTS = "OFF",
+  },
+}

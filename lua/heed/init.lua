@@ -1,0 +1,86 @@
+--- heed: tensors, gradients and attention for Lua.
+--
+--     local heed = require "heed"
+--     local x = heed.randn({2, 3}, {requires_grad = true})
+--     local y = (x:matmul(x:transpose()) * 0.5):softmax(-1):sum()
+--     y:backward()
+--     print(x.grad)
+--
+-- The functions of this table are the ops of the op table (`heed.core`) and
+-- what is written here; the parts `nn`, `optim`, `data`, `text`, `plot`,
+-- `models` and `progress` load when they are first used.
+
+local core = require "heed.core"
+
+-- Errors point at the first line outside of this folder.
+local home <const> = debug.getinfo(1, "S").source:match("^(.*[/\\])init%.lua$")
+if home then core.set_home(home) end
+
+local heed = {core = core, version = core.version}
+
+for _, name in ipairs {
+  "tensor", "no_grad", "enable_grad", "is_grad_enabled", "grad",
+  "manual_seed", "Generator", "get_generator_state", "set_generator_state",
+  "set_num_threads", "get_num_threads", "config", "memory_stats",
+  "memory_trim", "memory_reset_peak", "set_printoptions",
+  "load_safetensors", "save_safetensors",
+} do
+  heed[name] = core[name]
+end
+
+local methods <const> = core.methods
+methods.backward = core.backward
+for _, op in ipairs(core.op_table) do
+  if op.group == "tensor" then
+    methods[op.name] = core.ops[op.name]
+    heed[op.name] = core.ops[op.name]
+  elseif op.group == "make" then
+    heed[op.name] = core.ops[op.name]
+  end
+end
+
+-- Operators take a tensor on either side and a number on the other.
+local meta <const> = core.metatable
+for event, name in pairs {
+  __add = "add", __sub = "sub", __mul = "mul", __div = "div", __mod =
+  "remainder", __pow = "pow", __idiv = "floor_div",
+  __band = "logical_and", __bor = "logical_or",
+} do
+  local op <const> = core.ops[name]
+  -- Lua calls these with two operands only
+  meta[event] = function(a, b) return op(a, b) end
+end
+-- Lua passes the operand of a unary operator twice
+meta.__unm = function(x) return core.ops.neg(x) end
+meta.__bnot = function(x) return core.ops.logical_not(x) end
+meta.__name = "heed.tensor"
+
+--- Returns the value's kind: "tensor" for a tensor, else Lua's `type`.
+-- @param value any value
+-- @treturn string
+-- @usage heed.type(heed.zeros(2)) --> tensor
+function heed.type(value)
+  return heed.is_tensor(value) and "tensor" or type(value)
+end
+
+--- Is the value a tensor?
+-- @param value any value
+-- @treturn boolean
+-- @usage heed.is_tensor(heed.zeros(2)) --> true
+function heed.is_tensor(value)
+  return type(value) == "userdata" and debug.getmetatable(value) == meta
+end
+
+local parts <const> = {
+  nn = true, optim = true, data = true, text = true, plot = true,
+  models = true, progress = true, testing = true,
+}
+
+return setmetatable(heed, {
+  __index = function(self, key)
+    if not parts[key] then return nil end
+    local part = require("heed." .. key)
+    rawset(self, key, part)
+    return part
+  end,
+})

@@ -1,0 +1,324 @@
+--- A byte-pair tokeniser (Sennrich, Haddow and Birch 2016): pieces of words,
+-- learnt from text, so that a small vocabulary spells every word.
+--
+-- A text is cut into words (`unicode.words`), a word into characters, and these
+-- are merged by the learnt pairs, the earliest learnt first. Pieces never cross
+-- words. The start of a word carries U+2581, so that `decode` gives back the
+-- text, each run of white space as one space and none at the ends.
+--
+-- Ids, in this order: the specials, the 256 byte tokens `<0x00>` to `<0xFF>`
+-- (with `byte_fallback`), the characters in byte order, the pieces as learnt.
+
+local bpe_table = require "heed.text.bpe_table"
+local check = require "heed.text.check"
+local Heap = require "heed.text.heap"
+local merges = require "heed.text.merges"
+local order = require "heed.text.order"
+local pieces = require "heed.text.pieces"
+local unicode = require "heed.core".unicode
+
+local BPE = {}
+BPE.__index = BPE
+BPE.__name = "BPE"
+
+-- Words remembered with their ids: at most two generations of this many, none
+-- longer than this.
+local CACHED_WORDS <const> = 30000
+local CACHED_BYTES <const> = 32
+
+-- `parts` as `bpe_table` has them.
+local function new(parts)
+  local self = setmetatable({
+    parts = parts,
+    list = parts.pieces,
+    first_byte = #parts.specials + 1,
+    last_byte = #parts.specials + (parts.byte_fallback and pieces.BYTES or 0),
+    ids = {},
+    rank = {}, -- of a pair: its place in `parts.merges`
+    fresh = {}, n_fresh = 0, stale = {}, -- the cache, see `word_ids`
+  }, BPE)
+  for id, piece in ipairs(self.list) do self.ids[piece] = id end
+  for rank, merge in ipairs(parts.merges) do
+    self.rank[merge[1] << 32 | merge[2]] = rank
+  end
+  for _, name in ipairs {"pad", "bos", "eos", "unk"} do
+    self[name] = self.ids["<" .. name .. ">"]
+  end
+  return self
+end
+
+-- Distinct words in order of first appearance, how often each occurs, and the
+-- number of texts.
+local function count_words(texts)
+  local words, counts, place = {}, {}, {}
+  local n = 0
+  for text in texts do
+    n = n + 1
+    if type(text) ~= "string" then
+      error(("BPE.train: texts[%d] must be a string, got %s"):format(n,
+        check.show(text)), 3)
+    end
+    for _, word in ipairs(unicode.words(text)) do
+      local at = place[word]
+      if not at then
+        at = #words + 1
+        words[at], counts[at], place[word] = word, 0, at
+      end
+      counts[at] = counts[at] + 1
+    end
+  end
+  return words, counts, n
+end
+
+-- The characters that occur at least `least` times, in byte order.
+local function alphabet_of(words, counts, least)
+  local count = {}
+  for w, word in ipairs(words) do
+    for _, char in ipairs(pieces.characters(word)) do
+      count[char] = (count[char] or 0) + counts[w]
+    end
+  end
+  local list = {}
+  for char, n in pairs(count) do
+    if utf8.len(char) and (n >= least or char == pieces.BOUNDARY) then
+      list[#list + 1] = char
+    end
+  end
+  table.sort(list, order.less)
+  return list
+end
+
+-- Appends what can be learnt from the words to `parts.pieces`, and its merges.
+local function learn(parts, words, counts, size, least)
+  local ids = {}
+  for i, char in ipairs(parts.characters) do
+    ids[char] = #parts.pieces - #parts.characters + i
+  end
+  local function symbols_of(word)
+    local symbols = pieces.characters(word)
+    for i, char in ipairs(symbols) do symbols[i] = ids[char] or 0 end
+    return symbols
+  end
+  parts.merges = merges.learn(words, counts, symbols_of, parts.pieces, size,
+    least)
+end
+
+--- Returns a tokeniser learnt from texts. The same texts and options give the
+-- same tokeniser: of pairs that are as frequent the smaller one, by its bytes,
+-- is merged first.
+--
+-- @param texts list of strings, or a function that returns the next one
+-- @tparam[opt] table options
+-- @tparam[opt=6000] integer options.vocab_size all ids, specials included; the
+-- vocabulary is smaller when no frequent pair is left
+-- @tparam[opt=2] integer options.min_frequency how often a pair must occur to
+-- be merged and, with `byte_fallback`, a character to get a token
+-- @tparam[opt] {string,...} options.specials by default
+-- `{"<pad>", "<bos>", "<eos>", "<unk>"}`
+-- @tparam[opt=true] boolean options.byte_fallback 256 tokens for single bytes
+-- spell what has no token; without them, it becomes `<unk>`
+-- @treturn BPE
+-- @raise on texts without a word, and on a `vocab_size` that does not hold the
+-- specials, the bytes and the characters
+-- @usage
+-- local bpe = text.BPE.train({"low lower lowest"}, {vocab_size = 280})
+-- local ids = bpe:encode("slow")
+-- assert(bpe:decode(ids) == "slow")
+function BPE.train(texts, options)
+  local o = check.options("BPE.train", options, {
+    vocab_size = 6000, min_frequency = 2, byte_fallback = true,
+    specials = {"<pad>", "<bos>", "<eos>", "<unk>"},
+  })
+  local size = check.integer("BPE.train", "vocab_size", o.vocab_size)
+  local least = check.integer("BPE.train", "min_frequency", o.min_frequency, 1)
+  check.kind("BPE.train", "byte_fallback", o.byte_fallback, "boolean")
+  local fault = pieces.specials_fault(o.specials, o.byte_fallback)
+  if fault then error("BPE.train: specials" .. fault, 2) end
+
+  local next_text = check.iterator("BPE.train", "texts", texts)
+  local words, counts, n = count_words(next_text)
+  if #words == 0 then
+    error(("BPE.train: texts must hold a word, got none in %d texts"):format(n),
+      2)
+  end
+  -- With bytes to spell them, rare characters need no token.
+  local alphabet = alphabet_of(words, counts, o.byte_fallback and least or 1)
+  local parts = {
+    specials = table.move(o.specials, 1, #o.specials, 1, {}),
+    byte_fallback = o.byte_fallback,
+    characters = alphabet,
+    pieces = pieces.first(o.specials, o.byte_fallback, alphabet),
+  }
+  if size < #parts.pieces then
+    error(("BPE.train: vocab_size must be at least %d (%d specials, %d byte "
+      .. "tokens, %d characters), got %d"):format(#parts.pieces, #o.specials,
+      o.byte_fallback and pieces.BYTES or 0, #alphabet, size), 2)
+  end
+  learn(parts, words, counts, size, least)
+  return new(parts)
+end
+
+-- The ids of a word before any merge. A character without a token becomes its
+-- bytes or `<unk>`.
+local function spell(self, word)
+  local ids = {}
+  for _, char in ipairs(pieces.characters(word)) do
+    local id = self.ids[char]
+    if id then
+      ids[#ids + 1] = id
+    elseif self.parts.byte_fallback then
+      for i = 1, #char do ids[#ids + 1] = self.first_byte + char:byte(i) end
+    else
+      ids[#ids + 1] = self.unk
+    end
+  end
+  return ids
+end
+
+-- Merges the ids of a word and returns those that remain. A heap holds the
+-- pairs that can be merged, as rank and place in one number: the earliest
+-- learnt goes first, of equals the leftmost, in n log n steps.
+local function merge(self, ids)
+  local rank, learnt = self.rank, self.parts.merges
+  local n = #ids
+  local before, after = {}, {}
+  for i = 1, n do before[i], after[i] = i - 1, i + 1 end
+  local heap = Heap.new(math.ult)
+  local function offer(i, j)
+    local r = i >= 1 and j <= n and rank[ids[i] << 32 | ids[j]]
+    if r then heap:push(r << 32 | i) end
+  end
+  for i = 1, n - 1 do offer(i, i + 1) end
+
+  for entry in heap.pop, heap do
+    local pair, i = learnt[entry >> 32], entry & 0xFFFFFFFF
+    local j = after[i]
+    -- Stale if another merge has taken one of the two.
+    if ids[i] == pair[1] and ids[j] == pair[2] then
+      local k = after[j]
+      ids[i], ids[j] = pair[3], 0
+      after[i] = k
+      if k <= n then before[k] = i end
+      offer(before[i], i)
+      offer(i, k)
+    end
+  end
+
+  local result = {}
+  for i = 1, n do
+    if ids[i] ~= 0 then result[#result + 1] = ids[i] end
+  end
+  return result
+end
+
+-- The ids of a word, remembered. When a generation of the cache is full, the
+-- one before it is forgotten; a word in use moves on to the new one.
+local function word_ids(self, word)
+  local ids = self.fresh[word]
+  if ids then return ids end
+  ids = self.stale[word] or merge(self, spell(self, word))
+  if #word <= CACHED_BYTES then
+    if self.n_fresh == CACHED_WORDS then
+      self.stale, self.fresh, self.n_fresh = self.fresh, {}, 0
+    end
+    self.fresh[word] = ids
+    self.n_fresh = self.n_fresh + 1
+  end
+  return ids
+end
+
+local function encode(self, text)
+  local ids = {}
+  for _, word in ipairs(unicode.words(text)) do
+    local part = word_ids(self, word)
+    table.move(part, 1, #part, #ids + 1, ids)
+  end
+  return ids
+end
+
+--- Returns the ids of a text, a list of integers from 1. Nothing is added at
+-- the ends.
+-- @tparam string text any bytes; what is not UTF-8 is spelt by byte tokens
+-- @usage local ids = bpe:encode("a small text")
+function BPE:encode(text)
+  check.kind("BPE.encode", "text", text, "string")
+  return (encode(self, text))
+end
+
+--- Returns the pieces of a text, a list of strings, one for each id.
+-- @tparam string text
+function BPE:pieces(text)
+  check.kind("BPE.pieces", "text", text, "string")
+  local result = encode(self, text)
+  for i, id in ipairs(result) do result[i] = self.list[id] end
+  return result
+end
+
+--- Returns the text of ids; specials add nothing. Byte tokens that do not make
+-- up UTF-8 become U+FFFD.
+-- @tparam {integer,...} ids
+-- @raise on an id outside the vocabulary
+function BPE:decode(ids)
+  check.kind("BPE.decode", "ids", ids, "table")
+  local parts = {}
+  for i = 1, #ids do
+    local id = math.type(ids[i]) and math.tointeger(ids[i])
+    if not id or id < 1 or id > #self.list then
+      error(("BPE.decode: ids[%d] must be an integer in 1..%d, got %s"):format(
+        i, #self.list, check.show(ids[i])), 2)
+    end
+    if id > self.last_byte then
+      parts[#parts + 1] = self.list[id]
+    elseif id >= self.first_byte then
+      parts[#parts + 1] = string.char(id - self.first_byte)
+    end
+  end
+  local text = unicode.repair(table.concat(parts))
+  return (text:gsub(pieces.BOUNDARY, " "):gsub("^ ", ""))
+end
+
+--- Returns the id of a piece, or nil when the vocabulary has no such piece.
+-- @tparam string piece as `pieces` gives it: `"\u{2581}the"`, `"<0x0A>"`
+function BPE:id(piece)
+  check.kind("BPE.id", "piece", piece, "string")
+  return self.ids[piece]
+end
+
+--- Returns the piece of an id.
+-- @tparam integer id
+-- @raise on an id outside the vocabulary
+function BPE:piece(id)
+  local n = math.type(id) and math.tointeger(id)
+  if not n or n < 1 or n > #self.list then
+    error(("BPE.piece: id must be an integer in 1..%d, got %s"):format(
+      #self.list, check.show(id)), 2)
+  end
+  return self.list[n]
+end
+
+--- The number of ids.
+function BPE:__len() return #self.list end
+
+function BPE:__tostring()
+  return ("BPE(%d pieces: %d specials, %d bytes, %d characters, %d learnt)")
+    :format(#self.list, #self.parts.specials,
+      self.last_byte - self.first_byte + 1, #self.parts.characters,
+      #self.list - self.last_byte - #self.parts.characters)
+end
+
+--- Returns a plain table with all of the tokeniser, fit for JSON.
+function BPE:to_table()
+  return (bpe_table.write(self.parts))
+end
+
+--- Returns the tokeniser that `to_table` was called on.
+-- @tparam table t
+-- @raise when the table is malformed, with what is wrong with it
+function BPE.from_table(t)
+  check.kind("BPE.from_table", "t", t, "table")
+  local parts, fault = bpe_table.read(t)
+  if not parts then error("BPE.from_table: " .. fault, 2) end
+  return new(parts)
+end
+
+return BPE

@@ -1,0 +1,598 @@
+/*
+ * kernel_test - the elementwise and reduction loops of the instruction set
+ * that HEED_ISA names, against the C library's doubles and plain loops.
+ * Prints `ok name` or `not ok name: ...`; returns 0 when all is well.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/dtype.h"
+#include "kernel/kernel.h"
+
+static int failed;
+
+#define REPORT(ok, name, ...)                 \
+  do {                                        \
+    if (ok) {                                 \
+      printf("ok %s\n", name);                \
+    } else {                                  \
+      failed++;                               \
+      printf("not ok %s: ", name);            \
+      printf(__VA_ARGS__);                    \
+      putchar('\n');                          \
+    }                                         \
+  } while (0)
+
+static const char *const unary_name[] = {
+#define UNARY(name) #name,
+#include "kernel/unary.def"
+#undef UNARY
+};
+static const char *const binary_name[] = {
+#define BINARY(name) #name,
+#include "kernel/binary.def"
+#undef BINARY
+};
+static const char *const reduce_name[] = {"sum", "prod", "max",
+                                          "min", "any",  "all"};
+static const char *const dtype_name[] = {"bool", "int64", "float32",
+                                         "float64"};
+
+/* ---- accuracy of the float32 functions ----------------------------------- */
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double silu(double x) { return x * sigmoid(x); }
+static double gelu(double x) { return 0.5 * x * erfc(-x * sqrt(0.5)); }
+static double rsqrt(double x) { return 1 / sqrt(x); }
+static double tanh_inner(double x) {
+  return 2 * sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
+}
+static double gelu_tanh(double x) { return x * sigmoid(tanh_inner(x)); }
+static double silu_slope(double x) {
+  return sigmoid(x) * (1 + x * sigmoid(-x));
+}
+static double gelu_slope(double x) {
+  return 0.5 * erfc(-x * sqrt(0.5)) +
+         x * exp(-0.5 * x * x) / sqrt(2 * acos(-1));
+}
+static double gelu_tanh_slope(double x) {
+  double u = tanh_inner(x);
+  double slope = 2 * sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x);
+  return sigmoid(u) * (1 + x * sigmoid(-u) * slope);
+}
+
+/* |y - exact| in units of the last place that a float near exact has. */
+static double ulps(float y, double exact) {
+  float rounded = (float)exact;
+  if (isnan(exact)) return isnan(y) ? 0 : INFINITY;
+  if (y == rounded) return 0;
+  if (isinf(rounded) || !isfinite(y)) {
+    /* at the upper end, inf is as good as the largest float */
+    return fabs(exact) > 0x1.fffffcp127 && fabs(exact) < 0x1.000002p128 ? 1
+                                                                : INFINITY;
+  }
+  int e;
+  frexp(exact, &e);
+  return fabs((double)y - exact) / ldexp(1, (e < -125 ? -125 : e) - 24);
+}
+
+#define SWEEP 4096
+
+static float float_of(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* Every 1021st of all floats, of both signs, with NaN, inf and denormals. */
+static void sweep(heed_unary f, double (*exact)(double), double bound,
+                  float least) {
+  static float x[SWEEP], y[SWEEP];
+  double worst = 0;
+  float at = 0;
+  uint64_t bits = 0;
+  while (bits < UINT64_C(1) << 32) {
+    for (int i = 0; i < SWEEP; i++, bits += 1021)
+      x[i] = float_of((uint32_t)bits);
+    heed_kernel.unary[f][HEED_FLOAT32](SWEEP, y, 1, x, 1);
+    for (int i = 0; i < SWEEP; i++) {
+      if (x[i] < least) continue;
+      double error = ulps(y[i], exact(x[i]));
+      if (error > worst) worst = error, at = x[i];
+    }
+  }
+  char name[64];
+  snprintf(name, sizeof name, "%s is within %g ulp", unary_name[f], bound);
+  REPORT(worst <= bound, name, "%.3f at %.9g", worst, (double)at);
+}
+
+/* Functions that cross or near zero by cancellation: absolute error. */
+static void sweep_slope(heed_binary f, double (*exact)(double)) {
+  static float x[SWEEP], one[SWEEP], y[SWEEP];
+  double worst = 0;
+  float at = 0;
+  for (int i = 0; i < SWEEP; i++) one[i] = 1;
+  for (int part = -20; part < 20; part++) {
+    for (int i = 0; i < SWEEP; i++)
+      x[i] = (float)part + (float)i / SWEEP;
+    heed_kernel.binary[f][HEED_FLOAT32](SWEEP, y, 1, x, 1, one, 1);
+    for (int i = 0; i < SWEEP; i++) {
+      double error = fabs((double)y[i] - exact(x[i]));
+      if (!(error <= worst)) worst = error, at = x[i];
+    }
+  }
+  char name[64];
+  snprintf(name, sizeof name, "%s is within 4e-7", binary_name[f]);
+  REPORT(worst <= 4e-7, name, "%.3g at %.9g", worst, (double)at);
+}
+
+static void test_accuracy(void) {
+  const float all = -INFINITY;
+  sweep(HEED_UNARY_exp, exp, 1, all);
+  sweep(HEED_UNARY_log, log, 1, all);
+  sweep(HEED_UNARY_sqrt, sqrt, 0.5, all);
+  sweep(HEED_UNARY_rsqrt, rsqrt, 1.5, all);
+  sweep(HEED_UNARY_sin, sin, 1, all);
+  sweep(HEED_UNARY_cos, cos, 1, all);
+  sweep(HEED_UNARY_tanh, tanh, 2, all);
+  sweep(HEED_UNARY_sigmoid, sigmoid, 2, all);
+  sweep(HEED_UNARY_erf, erf, 2, all);
+  sweep(HEED_UNARY_silu, silu, 3, -87);
+  sweep(HEED_UNARY_gelu, gelu, 7, -1e30f);
+  sweep(HEED_UNARY_gelu_tanh, gelu_tanh, 20, -3);
+  sweep_slope(HEED_BINARY_gelu_bwd, gelu_slope);
+  sweep_slope(HEED_BINARY_gelu_tanh_bwd, gelu_tanh_slope);
+  sweep_slope(HEED_BINARY_silu_bwd, silu_slope);
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+static bool same_double(double a, double b) {
+  return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
+}
+
+/* One element, through both float dtypes. */
+static void value1(heed_unary f, double a, double want) {
+  float a32 = (float)a, y32;
+  double y64;
+  char name[80];
+  heed_kernel.unary[f][HEED_FLOAT32](1, &y32, 1, &a32, 1);
+  heed_kernel.unary[f][HEED_FLOAT64](1, &y64, 1, &a, 1);
+  snprintf(name, sizeof name, "%s(%g) = %g", unary_name[f], a, want);
+  REPORT(same_double(y32, (float)want) && same_double(y64, want), name,
+         "float32 %g, float64 %g", (double)y32, y64);
+}
+
+static void value2(heed_binary f, double a, double b, double want) {
+  float a32 = (float)a, b32 = (float)b, y32;
+  double y64;
+  char name[80];
+  heed_kernel.binary[f][HEED_FLOAT32](1, &y32, 1, &a32, 1, &b32, 1);
+  heed_kernel.binary[f][HEED_FLOAT64](1, &y64, 1, &a, 1, &b, 1);
+  snprintf(name, sizeof name, "%s(%g, %g) = %g", binary_name[f], a, b, want);
+  REPORT(same_double(y32, (float)want) && same_double(y64, want), name,
+         "float32 %g, float64 %g", (double)y32, y64);
+}
+
+static void value_int(heed_binary f, int64_t a, int64_t b, int64_t want) {
+  int64_t y;
+  char name[128];
+  heed_kernel.binary[f][HEED_INT64](1, &y, 1, &a, 1, &b, 1);
+  snprintf(name, sizeof name, "%s(%" PRId64 ", %" PRId64 ") = %" PRId64,
+           binary_name[f], a, b, want);
+  REPORT(y == want, name, "%" PRId64, y);
+}
+
+static void value_cast(double a, int64_t want) {
+  int64_t y64, y32;
+  float a32 = (float)a;
+  char name[80];
+  heed_kernel.cast[HEED_INT64][HEED_FLOAT64](1, &y64, 1, &a, 1);
+  heed_kernel.cast[HEED_INT64][HEED_FLOAT32](1, &y32, 1, &a32, 1);
+  snprintf(name, sizeof name, "%g becomes the integer %" PRId64, a, want);
+  REPORT(y64 == want && y32 == want, name, "%" PRId64 ", %" PRId64, y64, y32);
+}
+
+static void test_values(void) {
+  const double inf = INFINITY, nan = NAN;
+  value1(HEED_UNARY_exp, -inf, 0);
+  value1(HEED_UNARY_exp, inf, inf);
+  value1(HEED_UNARY_exp, 0, 1);
+  value1(HEED_UNARY_log, 0, -inf);
+  value1(HEED_UNARY_log, -0.0, -inf);
+  value1(HEED_UNARY_log, -1, nan);
+  value1(HEED_UNARY_log, inf, inf);
+  value1(HEED_UNARY_log, 1, 0);
+  value1(HEED_UNARY_tanh, -inf, -1);
+  value1(HEED_UNARY_tanh, -0.0, -0.0);
+  value1(HEED_UNARY_sigmoid, -inf, 0);
+  value1(HEED_UNARY_sigmoid, inf, 1);
+  value1(HEED_UNARY_sigmoid, 0, 0.5);
+  value1(HEED_UNARY_erf, inf, 1);
+  value1(HEED_UNARY_erf, -0.0, -0.0);
+  value1(HEED_UNARY_sin, inf, nan);
+  value1(HEED_UNARY_sin, -0.0, -0.0);
+  value1(HEED_UNARY_cos, -inf, nan);
+  value1(HEED_UNARY_gelu, inf, inf);
+  value1(HEED_UNARY_gelu, -inf, -0.0);
+  value1(HEED_UNARY_gelu_tanh, inf, inf);
+  value1(HEED_UNARY_gelu_tanh, -inf, -0.0);
+  value1(HEED_UNARY_silu, inf, inf);
+  value1(HEED_UNARY_silu, -inf, -0.0);
+  value1(HEED_UNARY_round, 0.5, 0);
+  value1(HEED_UNARY_round, 2.5, 2);
+  value1(HEED_UNARY_round, -1.5, -2);
+  value1(HEED_UNARY_sign, -3, -1);
+  value1(HEED_UNARY_sign, nan, nan);
+  value1(HEED_UNARY_relu, nan, nan);
+  value1(HEED_UNARY_relu, -2, 0);
+  for (int f = 0; f < HEED_UNARY_logical_not; f++)
+    value1((heed_unary)f, nan, nan);
+
+  value2(HEED_BINARY_floor_div, 7, 2, 3);
+  value2(HEED_BINARY_floor_div, -7, 2, -4);
+  value2(HEED_BINARY_floor_div, 1, 0, inf);
+  value2(HEED_BINARY_remainder, -7, 3, 2);
+  value2(HEED_BINARY_remainder, 7, -3, -2);
+  value2(HEED_BINARY_remainder, 5, inf, 5);
+  value2(HEED_BINARY_remainder, -5, inf, inf);
+  value2(HEED_BINARY_remainder, 5, -inf, -inf);
+  value2(HEED_BINARY_remainder, 5, 0, nan);
+  value2(HEED_BINARY_pow, -3, 2, 9);
+  value2(HEED_BINARY_pow, 2, -1, 0.5);
+  value2(HEED_BINARY_pow, 9, 0.5, 3);
+  value2(HEED_BINARY_pow, -inf, 0.5, inf);
+  value2(HEED_BINARY_pow, -0.0, 0.5, 0);
+  value2(HEED_BINARY_pow, nan, 0, 1);
+  value2(HEED_BINARY_maximum, nan, 1, nan);
+  value2(HEED_BINARY_maximum, 1, nan, nan);
+  value2(HEED_BINARY_minimum, nan, 1, nan);
+  value2(HEED_BINARY_minimum, 1, nan, nan);
+  value2(HEED_BINARY_relu_bwd, 0, 5, 0);
+  value2(HEED_BINARY_relu_bwd, 1, 5, 5);
+  value2(HEED_BINARY_tanh_bwd, 0.5, 2, 1.5);
+  value2(HEED_BINARY_sigmoid_bwd, 0.5, 2, 0.5);
+  value2(HEED_BINARY_gelu_bwd, inf, 2, 2);
+  value2(HEED_BINARY_gelu_bwd, 0, 2, 1);
+  value2(HEED_BINARY_silu_bwd, 0, 2, 1);
+  value2(HEED_BINARY_gelu_tanh_bwd, 0, 2, 1);
+
+  value_int(HEED_BINARY_add, INT64_MAX, 1, INT64_MIN);
+  value_int(HEED_BINARY_mul, INT64_MIN, -1, INT64_MIN);
+  value_int(HEED_BINARY_floor_div, -7, 2, -4);
+  value_int(HEED_BINARY_floor_div, 7, -2, -4);
+  value_int(HEED_BINARY_floor_div, -8, 2, -4);
+  value_int(HEED_BINARY_floor_div, INT64_MIN, -1, INT64_MIN);
+  value_int(HEED_BINARY_remainder, -7, 3, 2);
+  value_int(HEED_BINARY_remainder, 7, -3, -2);
+  value_int(HEED_BINARY_remainder, INT64_MIN, -1, 0);
+  value_int(HEED_BINARY_pow, -3, 3, -27);
+  value_int(HEED_BINARY_pow, 2, 64, 0);
+  value_int(HEED_BINARY_pow, 0, 0, 1);
+  value_int(HEED_BINARY_pow, -1, -3, -1);
+  value_int(HEED_BINARY_pow, 5, -1, 0);
+
+  value_cast(2.9, 2);
+  value_cast(-2.9, -2);
+  value_cast(NAN, 0);
+  value_cast(INFINITY, INT64_MAX);
+  value_cast(-INFINITY, INT64_MIN);
+  value_cast(0x1p63, INT64_MAX);
+  value_cast(-0x1p63, INT64_MIN);
+}
+
+/* ---- tails, strides, aliasing -------------------------------------------- */
+
+#define MOST 70                /* elements of a row */
+#define PLACES (3 * MOST + 64) /* of a buffer */
+
+/* Element i of operand `which`, of many kinds. */
+static void put(heed_dtype d, void *to, int64_t i, int which) {
+  static const double some[] = {
+      0.5, -1, 2, 0,    -0.75, 3.25,  1e-30, -20,    NAN, 7,  -0.0,
+      1,   88, -9, 0.3, 1e20,  INFINITY, -0.1, -INFINITY, 4, -3, 2.5, 1e7};
+  static const int64_t whole[] = {3,         -1, 0, 7,  INT64_MAX, 2, -5,
+                                  INT64_MIN, 1,  9, -2, 40,        6};
+  int64_t k = which ? i * 5 + 2 : i;
+  if (d == HEED_BOOL) ((uint8_t *)to)[i] = k % 3 == 0;
+  if (d == HEED_INT64) ((int64_t *)to)[i] = whole[k % 13];
+  if (d == HEED_FLOAT32) ((float *)to)[i] = (float)some[k % 23];
+  if (d == HEED_FLOAT64) ((double *)to)[i] = some[k % 23];
+}
+
+/* Bits alike, or both NaN (whose bits may differ). */
+static bool same(heed_dtype d, const void *a, int64_t i, const void *b,
+                 int64_t j) {
+  if (d == HEED_FLOAT32)
+    return same_double(((const float *)a)[i], ((const float *)b)[j]);
+  if (d == HEED_FLOAT64)
+    return same_double(((const double *)a)[i], ((const double *)b)[j]);
+  size_t size = heed_dtype_size(d);
+  return !memcmp((const char *)a + (size_t)i * size,
+                 (const char *)b + (size_t)j * size, size);
+}
+
+typedef struct loop {
+  heed_loop1 *one;
+  heed_loop2 *two;
+  heed_dtype from, to;
+} loop;
+
+static void run(const loop *f, int64_t n, void *y, int64_t sy, const void *a,
+                int64_t sa, const void *b, int64_t sb) {
+  if (f->one)
+    f->one(n, y, sy, a, sa);
+  else
+    f->two(n, y, sy, a, sa, b, sb);
+}
+
+static double memory[4][PLACES]; /* a, b, y, single */
+
+/* y = f(a, b) for n elements with these strides must be what f gives for one
+   element at a time, and touch nothing else. in_place: y is a (1) or b (2). */
+static bool row_agrees(const loop *f, int64_t n, int64_t sy, int64_t sa,
+                       int64_t sb, int in_place) {
+  size_t from = heed_dtype_size(f->from), to = heed_dtype_size(f->to);
+  char *a = (char *)memory[0], *b = (char *)memory[1];
+  char *y = (char *)memory[2], *single = (char *)memory[3];
+  for (int64_t i = 0; i < PLACES; i++) {
+    put(f->from, a, i, 0);
+    put(f->from, b, i, 1);
+  }
+  memset(y, 0x5a, sizeof memory[2]);
+  /* first elements: in the middle of the buffers when going backwards */
+  int64_t ya = (sy < 0 ? MOST : 0) + 5, aa = (sa < 0 ? MOST : 0) + 3;
+  int64_t ba = (sb < 0 ? MOST : 0) + 2;
+  if (in_place == 1) y = a, ya = aa;
+  if (in_place == 2) y = b, ya = ba;
+  char before[sizeof memory[2]];
+  memcpy(before, y, sizeof before);
+  for (int64_t i = 0; i < n; i++)
+    run(f, 1, single + (size_t)i * to, 1,
+        a + (size_t)(aa + i * sa) * from, 1,
+        b + (size_t)(ba + i * sb) * from, 1);
+  run(f, n, y + (size_t)ya * to, sy, a + (size_t)aa * from, sa,
+      b + (size_t)ba * from, sb);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t at = ya + i * sy;
+    if (!same(f->to, y, at, single, i)) return false;
+    memcpy(before + (size_t)at * to, y + (size_t)at * to, to);
+  }
+  return !memcmp(before, y, sizeof before);
+}
+
+static void test_loop(const char *name, heed_dtype d, const loop *f) {
+  static const int64_t strides[][3] = {{1, 1, 1},  {1, 1, 0},   {1, 0, 1},
+                                       {1, 0, 0},  {2, 1, 1},   {1, 3, 1},
+                                       {1, 1, 2},  {-1, 1, -1}, {1, -1, 1},
+                                       {3, 2, -1}, {1, -1, 0}};
+  bool ok = true;
+  int64_t n;
+  for (n = 0; n <= MOST && ok; n++) {
+    for (int s = 0; s < 11 && ok; s++)
+      ok = row_agrees(f, n, strides[s][0], strides[s][1], strides[s][2], 0);
+    if (heed_dtype_size(f->from) != heed_dtype_size(f->to)) continue;
+    ok = ok && row_agrees(f, n, 1, 1, 1, 1) && row_agrees(f, n, 2, 2, 1, 1) &&
+         row_agrees(f, n, 1, 1, 0, 1) && row_agrees(f, n, -1, -1, 1, 1);
+    if (f->two)
+      ok = ok && row_agrees(f, n, 1, 1, 1, 2) &&
+           row_agrees(f, n, 1, 0, 1, 2) && row_agrees(f, n, 3, 1, 3, 2);
+  }
+  char full[80];
+  snprintf(full, sizeof full, "%s of %s agrees for all tails and strides",
+           name, dtype_name[d]);
+  REPORT(ok, full, "n = %d", (int)n - 1);
+}
+
+static void test_loops(void) {
+  for (int d = 0; d < HEED_NDTYPE; d++) {
+    for (int u = 0; u < HEED_NUNARY; u++) {
+      heed_dtype to = u >= HEED_UNARY_logical_not ? HEED_BOOL : (heed_dtype)d;
+      loop f = {heed_kernel.unary[u][d], NULL, (heed_dtype)d, to};
+      if (f.one) test_loop(unary_name[u], (heed_dtype)d, &f);
+    }
+    for (int b = 0; b < HEED_NBINARY; b++) {
+      bool logic = b >= HEED_BINARY_eq && b <= HEED_BINARY_logical_or;
+      loop f = {NULL, heed_kernel.binary[b][d], (heed_dtype)d,
+                logic ? HEED_BOOL : (heed_dtype)d};
+      if (f.two) test_loop(binary_name[b], (heed_dtype)d, &f);
+    }
+    for (int to = 0; to < HEED_NDTYPE; to++) {
+      loop f = {heed_kernel.cast[to][d], NULL, (heed_dtype)d, (heed_dtype)to};
+      char name[40];
+      snprintf(name, sizeof name, "cast to %s", dtype_name[to]);
+      test_loop(name, (heed_dtype)d, &f);
+    }
+  }
+}
+
+/* ---- reductions ---------------------------------------------------------- */
+
+static double number(heed_dtype d, const void *x, int64_t i) {
+  if (d == HEED_BOOL) return ((const uint8_t *)x)[i];
+  if (d == HEED_INT64) return (double)((const int64_t *)x)[i];
+  if (d == HEED_FLOAT32) return ((const float *)x)[i];
+  return ((const double *)x)[i];
+}
+
+static void set_number(heed_dtype d, void *x, int64_t i, double v) {
+  if (d == HEED_BOOL) ((uint8_t *)x)[i] = v != 0;
+  if (d == HEED_INT64) ((int64_t *)x)[i] = (int64_t)v;
+  if (d == HEED_FLOAT32) ((float *)x)[i] = (float)v;
+  if (d == HEED_FLOAT64) ((double *)x)[i] = v;
+}
+
+static heed_dtype accumulator(heed_reduction f, heed_dtype d) {
+  if (f >= HEED_REDUCE_ANY) return HEED_BOOL;
+  if (f >= HEED_REDUCE_MAX) return d;
+  return heed_dtype_is_float(d) ? HEED_FLOAT64 : HEED_INT64;
+}
+
+static double take(heed_reduction f, double acc, double v) {
+  switch (f) {
+    case HEED_REDUCE_SUM: return acc + v;
+    case HEED_REDUCE_PROD: return acc * v;
+    case HEED_REDUCE_MAX: return isnan(acc) || acc > v ? acc : v;
+    case HEED_REDUCE_MIN: return isnan(acc) || acc < v ? acc : v;
+    case HEED_REDUCE_ANY: return acc != 0 || v != 0;
+    default: return acc != 0 && v != 0;
+  }
+}
+
+static double start(heed_reduction f, double first) {
+  if (f == HEED_REDUCE_MAX || f == HEED_REDUCE_MIN) return first;
+  return f == HEED_REDUCE_PROD || f == HEED_REDUCE_ALL;
+}
+
+static bool close_to(double got, double want) {
+  return (isnan(got) && isnan(want)) || got == want ||
+         fabs(got - want) <= 1e-13 * (1 + fabs(want));
+}
+
+/* Small numbers with a few zeros; NaN at place `nan` of floats. */
+static void fill_small(heed_dtype d, void *x, int64_t n, int64_t nan) {
+  for (int64_t i = 0; i < n; i++)
+    set_number(d, x, i, (double)((i * 7 + 3) % 5 - 2) / (d > 1 ? 2 : 1));
+  if (nan >= 0 && heed_dtype_is_float(d)) set_number(d, x, nan, NAN);
+}
+
+static bool rows_agree(heed_reduction f, heed_dtype d) {
+  static double x[PLACES];
+  static const int64_t strides[] = {1, 2, 3, -1, 0};
+  heed_dtype a = accumulator(f, d);
+  for (int64_t n = 0; n <= MOST; n++)
+    for (int s = 0; s < 5; s++)
+      for (int64_t nan = -1; nan < n; nan += 3) {
+        int64_t first = strides[s] < 0 ? n : 0;
+        fill_small(d, x, PLACES, nan < 0 ? nan : first + nan * strides[s]);
+        const char *from =
+            (const char *)x + (size_t)first * heed_dtype_size(d);
+        double want = start(f, number(d, from, 0)), acc[1];
+        set_number(a, acc, 0, want);
+        for (int64_t i = 0; i < n; i++)
+          want = take(f, want, number(d, x, first + i * strides[s]));
+        heed_kernel.reduce[f][d](n, from, strides[s], acc);
+        if (!close_to(number(a, acc, 0), want)) return false;
+      }
+  return true;
+}
+
+static bool columns_agree(heed_reduction f, heed_dtype d) {
+  static double x[13 * 2 * 40], acc[40];
+  heed_dtype a = accumulator(f, d);
+  for (int64_t n = 0; n <= 37; n++)
+    for (int64_t rows = 0; rows <= 13; rows++)
+      for (int64_t sx = 1; sx <= 2; sx++) {
+        int64_t ld = n * sx + 1;
+        fill_small(d, x, rows * ld, rows * ld - 2);
+        for (int64_t j = 0; j < n; j++)
+          set_number(a, acc, j, start(f, number(d, x, j * sx)));
+        heed_kernel.columns[f][d](rows, n, x, ld, sx, acc);
+        for (int64_t j = 0; j < n; j++) {
+          double want = start(f, number(d, x, j * sx));
+          for (int64_t i = 0; i < rows; i++)
+            want = take(f, want, number(d, x, i * ld + j * sx));
+          if (rows > 0 && !close_to(number(a, acc, j), want)) return false;
+        }
+      }
+  return true;
+}
+
+static bool places_agree(heed_dtype d) {
+  static double x[PLACES];
+  for (int64_t n = 1; n <= MOST; n++)
+    for (int64_t sx = 1; sx <= 3; sx++)
+      for (int64_t nan = -1; nan < n; nan += 2) {
+        fill_small(d, x, PLACES, nan < 0 ? nan : nan * sx);
+        int64_t top = 0, bottom = 0;
+        for (int64_t i = 1; i < n; i++) {
+          double v = number(d, x, i * sx);
+          double t = number(d, x, top * sx), b = number(d, x, bottom * sx);
+          if (v > t || (isnan(v) && !isnan(t))) top = i;
+          if (v < b || (isnan(v) && !isnan(b))) bottom = i;
+        }
+        if (heed_kernel.argmax[d](n, x, sx) != top) return false;
+        if (heed_kernel.argmin[d](n, x, sx) != bottom) return false;
+      }
+  return true;
+}
+
+static void test_reductions(void) {
+  char name[80];
+  for (int d = 0; d < HEED_NDTYPE; d++) {
+    for (int f = 0; f < HEED_NREDUCE; f++) {
+      snprintf(name, sizeof name, "%s of %s over rows", reduce_name[f],
+               dtype_name[d]);
+      REPORT(rows_agree((heed_reduction)f, (heed_dtype)d), name, "differs");
+      snprintf(name, sizeof name, "%s of %s over columns", reduce_name[f],
+               dtype_name[d]);
+      REPORT(columns_agree((heed_reduction)f, (heed_dtype)d), name,
+             "differs");
+    }
+    snprintf(name, sizeof name, "argmax and argmin of %s", dtype_name[d]);
+    REPORT(places_agree((heed_dtype)d), name, "differs");
+  }
+}
+
+/* 10^7 ones plus noise: where float32 sums lose three digits. */
+static void test_long_sums(void) {
+  const int64_t n = 10000000;
+  float *x = malloc((size_t)n * sizeof *x);
+  if (!x) {
+    REPORT(false, "long sums", "no memory");
+    return;
+  }
+  uint32_t random = 1;
+  long double exact = 0, squares = 0;
+  for (int64_t i = 0; i < n; i++) {
+    random = random * 1664525u + 1013904223u;
+    x[i] = 1 + ((float)(random >> 8) / 0x1p24f - 0.5f);
+    exact += x[i];
+  }
+  double mean = (double)(exact / n), sum = 0, cut = 0, column[4] = {0};
+  for (int64_t i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
+  heed_kernel.reduce[HEED_REDUCE_SUM][HEED_FLOAT32](n, x, 1, &sum);
+  double error = fabs((double)((sum - exact) / exact));
+  REPORT(error < 1e-12, "a sum of 10^7 floats", "error %.3g", error);
+
+  double spread = heed_kernel.spread[HEED_FLOAT32](n, x, 1, mean);
+  error = fabs((double)((spread - squares) / squares));
+  REPORT(error < 1e-11, "a variance of 10^7 floats", "error %.3g", error);
+
+  heed_kernel.columns[HEED_REDUCE_SUM][HEED_FLOAT32](n / 4, 4, x, 4, 1,
+                                                     column);
+  double total = column[0] + column[1] + column[2] + column[3];
+  error = fabs((double)((total - exact) / exact));
+  REPORT(error < 1e-12, "column sums of 10^7 floats", "error %.3g", error);
+
+  /* the same elements without and with gaps */
+  float *packed = malloc((size_t)(n / 3) * sizeof *packed);
+  if (packed) {
+    sum = 0;
+    for (int64_t i = 0; i < n / 3; i++) packed[i] = x[3 * i];
+    heed_kernel.reduce[HEED_REDUCE_SUM][HEED_FLOAT32](n / 3, packed, 1, &sum);
+    heed_kernel.reduce[HEED_REDUCE_SUM][HEED_FLOAT32](n / 3, x, 3, &cut);
+    REPORT(sum == cut, "strides do not change a sum", "%.17g and %.17g", sum,
+           cut);
+  }
+  free(packed);
+  free(x);
+}
+
+int main(void) {
+  if (!heed_kernels_select()) {
+    printf("not ok select: %s\n", heed_error());
+    return 1;
+  }
+  printf("# instruction set: %s\n", heed_kernel_isa);
+  test_accuracy();
+  test_values();
+  test_loops();
+  test_reductions();
+  test_long_sums();
+  printf("# %d failed\n", failed);
+  return failed != 0;
+}

@@ -1,0 +1,19 @@
+/* parallel - one pool of threads for every loop. Layer: base. */
+#ifndef HEED_BASE_PARALLEL_H
+#define HEED_BASE_PARALLEL_H
+
+#include "heed.h"
+
+/* Work on items [begin, end). `worker` is 0 .. heed_get_num_threads() - 1 and
+   distinct among those that run at once: an index for scratch. */
+typedef void heed_range_fn(void *context, int64_t begin, int64_t end,
+                           int worker);
+
+/* Calls fn over [0, n) in parts of at least `grain` items (the last may be
+   smaller). Parts may differ with the number of threads, so fn must give the
+   same result however its range is cut. Runs in the calling thread when n is
+   at most grain, or from inside another parallel loop. */
+void heed_parallel(int64_t n, int64_t grain, heed_range_fn *fn, void *context);
+
+
+#endif

@@ -1,0 +1,362 @@
+/*
+ * call - the one binder of all ops: reads arguments by an op's signature.
+ * Layer: binding. Read first: core/op.h, bind.h.
+ *
+ * Arguments come by position; the last one may be a table of options by name.
+ * Positions and axes are counted from 1 in Lua and from 0 behind this file.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "bind/bind.h"
+#include "bind/generator.h"
+#include "core/op.h"
+
+/* A call being read. Temporaries are owned here until the end. */
+typedef struct reader {
+  lua_State *L;
+  const heed_op *op;
+  int nin, nattr;
+  heed_tensor **in;
+  heed_tensor *fixed[HEED_MAX_PARAM];
+  heed_attr attr[HEED_MAX_PARAM];
+  heed_tensor *own[HEED_MAX_PARAM];
+  int nown;
+} reader;
+
+static bool bad(const reader *r, const heed_param *p, const char *wanted,
+                int index) {
+  return heed_fail("%s: %s must be %s, got %s", r->op->name, p->name, wanted,
+                   heed_bind_describe(r->L, index));
+}
+
+/* An integer, also when written as a float without fraction. */
+static bool integer_at(lua_State *L, int index, int64_t *v) {
+  int ok = 0;
+  if (lua_type(L, index) != LUA_TNUMBER) return false;
+  *v = lua_tointegerx(L, index, &ok);
+  return ok;
+}
+
+/* From 1 to 0; negative ones stay. False for 0. */
+static bool from_one(int64_t *v) {
+  if (*v == 0) return false;
+  if (*v > 0) --*v;
+  return true;
+}
+
+static heed_tensor *own(reader *r, heed_tensor *t) {
+  if (t) r->own[r->nown++] = t;
+  return t;
+}
+
+static bool read_operand(reader *r, const heed_param *p, int index,
+                         heed_tensor **out) {
+  lua_State *L = r->L;
+  if ((*out = heed_bind_test(L, index))) return true;
+  if (p->kind == HEED_KIND_TENSOR) return bad(r, p, "a tensor", index);
+  int type = lua_type(L, index);
+  if (type == LUA_TBOOLEAN)
+    *out = heed_tensor_scalar(HEED_BOOL, 0, lua_toboolean(L, index));
+  else if (type == LUA_TNUMBER && lua_isinteger(L, index))
+    *out = heed_tensor_scalar(HEED_INT64, 0, lua_tointeger(L, index));
+  else if (type == LUA_TNUMBER)
+    *out = heed_tensor_scalar(HEED_FLOAT64, lua_tonumber(L, index), 0);
+  else
+    return bad(r, p, "a tensor or a number", index);
+  if (!own(r, *out)) return false;
+  (*out)->weak = true;
+  return true;
+}
+
+static bool read_tensors(reader *r, const heed_param *p, int index) {
+  lua_State *L = r->L;
+  if (!lua_istable(L, index)) return bad(r, p, "a list of tensors", index);
+  lua_Integer n = luaL_len(L, index);
+  if (n > INT16_MAX)
+    return heed_fail("%s: %s has more than %d tensors", r->op->name, p->name,
+                     INT16_MAX);
+  /* stays on the stack, above the arguments, for as long as the call */
+  r->in = lua_newuserdatauv(L, sizeof *r->in * (size_t)(n + 1), 0);
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_geti(L, index, i);
+    heed_tensor *t = heed_bind_test(L, -1);
+    if (!t) {
+      const char *got = heed_bind_describe(L, -1);
+      return heed_fail("%s: %s[%lld] must be a tensor, got %s", r->op->name,
+                       p->name, (long long)i, got);
+    }
+    r->in[i - 1] = t; /* the list keeps it */
+    lua_pop(L, 1);
+  }
+  r->nin = (int)n;
+  return true;
+}
+
+/* A list of integers: a table, or the numbers from `index` to `last`. */
+static bool read_list(reader *r, const heed_param *p, int index, int last,
+                      heed_shape *list) {
+  lua_State *L = r->L;
+  bool table = lua_istable(L, index);
+  lua_Integer n = table ? luaL_len(L, index) : last - index + 1;
+  bool axes = p->kind == HEED_KIND_AXES;
+  const char *wanted = axes ? "a dimension or a list of dimensions"
+                            : "a list of sizes";
+  if (n > HEED_MAX_DIM)
+    return heed_fail("%s: %s has %lld entries, more than %d dimensions are "
+                     "not possible", r->op->name, p->name, (long long)n,
+                     HEED_MAX_DIM);
+  list->ndim = (int)n;
+  for (lua_Integer i = 0; i < n; i++) {
+    if (table) lua_geti(L, index, i + 1);
+    int64_t v = 0;
+    bool ok = integer_at(L, table ? -1 : index + (int)i, &v);
+    if (ok && axes) ok = from_one(&v);
+    if (!ok) {
+      const char *got = heed_bind_describe(L, table ? -1 : index + (int)i);
+      return heed_fail("%s: %s must be %s, got %s%s", r->op->name, p->name,
+                       wanted, got, table ? " in it" : "");
+    }
+    if (table) lua_pop(L, 1);
+    list->dim[i] = v;
+  }
+  return true;
+}
+
+static bool read_word(reader *r, const heed_param *p, int index,
+                      heed_attr *value) {
+  if (lua_type(r->L, index) != LUA_TSTRING)
+    return bad(r, p, "a string", index);
+  return heed_param_read(r->op, p, lua_tostring(r->L, index), 1, value);
+}
+
+static bool read_value(reader *r, const heed_param *p, int index,
+                       heed_attr *value) {
+  lua_State *L = r->L;
+  switch (p->kind) {
+    case HEED_KIND_INT:
+      return integer_at(L, index, &value->i) ||
+             bad(r, p, "an integer", index);
+    case HEED_KIND_POSITION:
+    case HEED_KIND_AXIS:
+      if (!integer_at(L, index, &value->i))
+        return bad(r, p, "an integer", index);
+      return from_one(&value->i) ||
+             heed_fail("%s: %s must not be 0, counting starts at 1",
+                       r->op->name, p->name);
+    case HEED_KIND_FLOAT:
+      if (lua_type(L, index) != LUA_TNUMBER)
+        return bad(r, p, "a number", index);
+      value->f = lua_tonumber(L, index);
+      return true;
+    case HEED_KIND_BOOL:
+      if (!lua_isboolean(L, index)) return bad(r, p, "a boolean", index);
+      value->i = lua_toboolean(L, index);
+      return true;
+    case HEED_KIND_GENERATOR:
+      value->generator = heed_bind_test_generator(L, index);
+      return value->generator || bad(r, p, "a heed.Generator", index);
+    default:
+      return read_word(r, p, index, value);
+  }
+}
+
+static bool is_list(const heed_param *p) {
+  return p->kind == HEED_KIND_AXES || p->kind == HEED_KIND_SHAPE;
+}
+
+/* Reads parameter k from the stack at `index`; *used: how many values. */
+static bool read_param(reader *r, int k, int input, int attr, int index,
+                       int top, int *used) {
+  const heed_param *p = &r->op->param[k];
+  *used = 1;
+  if (p->kind == HEED_KIND_TENSORS) return read_tensors(r, p, index);
+  if (p->kind < HEED_KIND_TENSORS)
+    return read_operand(r, p, index, &r->in[input]);
+  if (!is_list(p)) return read_value(r, p, index, &r->attr[attr]);
+  int last = index;
+  if (!lua_istable(r->L, index))
+    while (last < top && lua_type(r->L, last + 1) == LUA_TNUMBER) last++;
+  *used = last - index + 1;
+  return read_list(r, p, index, last, &r->attr[attr].list);
+}
+
+static bool missing(const reader *r, const heed_param *p) {
+  return heed_fail("%s: %s is missing", r->op->name, p->name);
+}
+
+/* Is the last argument a table of options (and not the value of p)? */
+static bool is_options(lua_State *L, int index, const heed_param *p) {
+  if (!lua_istable(L, index)) return false;
+  if (p->kind != HEED_KIND_TENSORS && !is_list(p)) return true;
+  bool named = false;
+  lua_pushnil(L);
+  if (lua_next(L, index)) {
+    named = lua_type(L, -2) == LUA_TSTRING;
+    lua_pop(L, 2);
+  }
+  return named;
+}
+
+/* Every key of the options must be a parameter that is still open. */
+static bool check_keys(reader *r, int index, uint32_t given) {
+  lua_State *L = r->L;
+  lua_pushnil(L);
+  while (lua_next(L, index)) {
+    lua_pop(L, 1);
+    const char *key = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
+                                                     : NULL;
+    int k = 0;
+    while (key && k < r->op->nparam &&
+           strcmp(r->op->param[k].name, key) != 0)
+      k++;
+    if (key && k < r->op->nparam) {
+      if (given & (1u << k))
+        return heed_fail("%s: %s is given twice", r->op->name, key);
+      continue;
+    }
+    char known[512] = "";
+    size_t at = 0;
+    for (k = 0; k < r->op->nparam && at < sizeof known; k++)
+      at += (size_t)snprintf(known + at, sizeof known - at, "%s%s",
+                             k ? ", " : "", r->op->param[k].name);
+    return heed_fail("%s: unknown option %s; known: %s", r->op->name,
+                     key ? key : heed_bind_describe(L, -1), known);
+  }
+  return true;
+}
+
+static bool read_options(reader *r, int index, uint32_t given) {
+  lua_State *L = r->L;
+  if (!check_keys(r, index, given)) return false;
+  int input = 0, attr = 0;
+  for (int k = 0; k < r->op->nparam; k++) {
+    const heed_param *p = &r->op->param[k];
+    bool tensor = p->kind <= HEED_KIND_TENSORS;
+    if (!(given & (1u << k))) {
+      int used, at = lua_gettop(L) + 1;
+      if (lua_getfield(L, index, p->name) != LUA_TNIL) {
+        if (!read_param(r, k, input, attr, at, at, &used)) return false;
+      } else if (!p->optional) {
+        return missing(r, p);
+      }
+      /* the value stays on the stack: it keeps what was read alive */
+    }
+    if (tensor) input++;
+    else attr++;
+  }
+  return true;
+}
+
+static bool read_arguments(reader *r) {
+  lua_State *L = r->L;
+  const heed_op *op = r->op;
+  int top = lua_gettop(L), at = 1, input = 0, attr = 0;
+  uint32_t given = 0;
+  luaL_checkstack(L, 2 * HEED_MAX_PARAM, "op");
+  for (int k = 0; k < op->nparam; k++) {
+    const heed_param *p = &op->param[k];
+    if (at == top && is_options(L, at, p)) break;
+    if (at <= top && !lua_isnil(L, at)) {
+      int used;
+      if (!read_param(r, k, input, attr, at, top, &used)) return false;
+      at += used;
+      given |= 1u << k;
+    } else if (at <= top) {
+      at++;
+    }
+    if (p->kind <= HEED_KIND_TENSORS) input++;
+    else attr++;
+  }
+  if (at == top && lua_istable(L, at)) return read_options(r, at, given);
+  if (at <= top)
+    return heed_fail("%s: too many arguments, got %s behind the last one",
+                     op->name, heed_bind_describe(L, at));
+  for (int k = 0; k < op->nparam; k++)
+    if (!(given & (1u << k)) && !op->param[k].optional)
+      return missing(r, &op->param[k]);
+  return true;
+}
+
+/* upvalue 1: the op */
+static int call_op(lua_State *L) {
+  const heed_op *op = lua_touserdata(L, lua_upvalueindex(1));
+  reader r;
+  r.L = L;
+  r.op = op;
+  r.nown = 0;
+  r.nin = op->ninput;
+  r.in = r.fixed;
+  memset(r.fixed, 0, sizeof *r.fixed * (size_t)op->ninput);
+  heed_op_defaults(op, r.attr);
+  bool ok = read_arguments(&r);
+  heed_tensor **box[HEED_MAX_OUT];
+  /* an op in place returns the very value that it was given */
+  bool in_place = op->rule->in_place && heed_bind_test(L, 1);
+  if (ok && !in_place) {
+    luaL_checkstack(L, HEED_MAX_OUT, "results");
+    for (int k = 0; k < op->nreturn; k++) box[k] = heed_bind_box(L);
+  }
+  heed_call c = {.op = op, .nin = r.nin, .in = r.in, .attr = r.attr};
+  ok = ok && heed_apply(&c);
+  if (ok) heed_call_trim(&c);
+  while (r.nown > 0) heed_tensor_drop(r.own[--r.nown]);
+  if (!ok) return heed_bind_raise(L);
+  if (in_place) {
+    heed_tensor_drop(c.out[0]);
+    lua_settop(L, 1);
+    return 1;
+  }
+  /* an op may have given fewer results than it can */
+  lua_pop(L, op->nreturn - c.nout);
+  for (int k = 0; k < c.nout; k++) heed_bind_fill(box[k], c.out[k]);
+  heed_bind_collect(L);
+  return c.nout;
+}
+
+heed_tensor *heed_bind_run(const char *name, heed_tensor **in, int nin,
+                           const int64_t *integers) {
+  const heed_op *op = heed_op_find(name);
+  heed_attr attr[HEED_MAX_PARAM];
+  heed_op_defaults(op, attr);
+  for (int k = 0; integers && k < op->nparam - op->ninput; k++)
+    attr[k].i = integers[k];
+  heed_call c = {.op = op, .nin = nin, .in = in, .attr = attr};
+  if (!heed_apply(&c)) return NULL;
+  heed_call_trim(&c);
+  for (int k = 1; k < c.nout; k++) heed_tensor_drop(c.out[k]);
+  return c.out[0];
+}
+
+/* Pushes {name =, group =, signature =, differentiable =, results =}. */
+static void push_entry(lua_State *L, const heed_op *op) {
+  lua_newtable(L);
+  lua_pushstring(L, op->name);
+  lua_setfield(L, -2, "name");
+  lua_pushstring(L, op->group);
+  lua_setfield(L, -2, "group");
+  lua_pushstring(L, op->signature);
+  lua_setfield(L, -2, "signature");
+  lua_pushboolean(L, op->rule->backward != NULL);
+  lua_setfield(L, -2, "differentiable");
+  lua_pushinteger(L, op->nreturn);
+  lua_setfield(L, -2, "results");
+}
+
+void heed_bind_ops(lua_State *L) {
+  lua_newtable(L); /* functions by name */
+  lua_newtable(L); /* the table of ops, in order */
+  for (int i = 0; heed_op_at(i); i++) {
+    const heed_op *op = heed_op_at(i);
+    push_entry(L, op);
+    lua_rawseti(L, -2, i + 1);
+    if (strcmp(op->group, "internal") == 0) continue;
+    lua_pushlightuserdata(L, (void *)op);
+    lua_pushcclosure(L, call_op, 1);
+    lua_setfield(L, -3, op->name);
+  }
+  lua_setfield(L, -3, "op_table");
+  lua_setfield(L, -2, "ops");
+}

@@ -1,0 +1,25 @@
+/* module - the Lua module heed.core: all parts of the binding together.
+ * Layer: binding. Read first: bind.h. */
+#include "base/config.h"
+#include "bind/bind.h"
+#include "bind/generator.h"
+#include "bind/unicode.h"
+
+HEED_API int luaopen_heed_core(lua_State *L);
+
+int luaopen_heed_core(lua_State *L) {
+  luaL_checkversion(L);
+  if (!heed_init()) return luaL_error(L, "heed: %s", heed_error());
+  lua_newtable(L);
+  heed_bind_tensors(L);
+  heed_bind_ops(L);
+  heed_bind_autograd(L);
+  heed_bind_generators(L);
+  heed_bind_system(L);
+  heed_bind_files(L);
+  heed_bind_unicode(L);
+  lua_setfield(L, -2, "unicode");
+  lua_pushstring(L, HEED_VERSION);
+  lua_setfield(L, -2, "version");
+  return 1;
+}

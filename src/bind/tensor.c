@@ -1,0 +1,502 @@
+/*
+ * tensor - the userdata of tensors: making, looking, memory.
+ * Layer: binding. Read first: bind.h.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "bind/bind.h"
+#include "core/node.h"
+
+/* Bytes that only boxes keep alive: garbage, once their boxes are. After a
+   backward pass that is nearly all of its activations, and Lua's collector
+   does not see them; so it is asked to look when they have grown enough. */
+static _Thread_local int64_t boxed_bytes;
+static _Thread_local int64_t boxed_after; /* as of the last collection */
+static _Thread_local lua_State *current;  /* for relief() */
+
+#define COLLECT_FLOOR ((int64_t)32 << 20)
+
+static void collect(lua_State *L) {
+  if (!lua_gc(L, LUA_GCISRUNNING)) return; /* the user has stopped it */
+  lua_gc(L, LUA_GCCOLLECT);
+  boxed_after = boxed_bytes;
+}
+
+void heed_bind_collect(lua_State *L) {
+  current = L;
+  int64_t grown = boxed_bytes - boxed_after;
+  if (grown < 0) boxed_after = boxed_bytes;
+  if (grown < COLLECT_FLOOR) return;
+  /* a quarter of all: then a collection costs little beside the work that
+     made them, and memory stays within a quarter of what is in use */
+  if (grown < (int64_t)heed_mem_get_stats().used / 4) return;
+  collect(L);
+}
+
+static void relief(void) {
+  if (current) collect(current);
+}
+
+heed_tensor **heed_bind_box(lua_State *L) {
+  current = L;
+  heed_tensor **box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = NULL;
+  luaL_setmetatable(L, HEED_TENSOR);
+  return box;
+}
+
+void heed_bind_fill(heed_tensor **box, heed_tensor *t) {
+  *box = t;
+  heed_tensor_watch(t, &boxed_bytes);
+}
+
+void heed_bind_push(lua_State *L, heed_tensor *t) {
+  if (!t) heed_bind_raise(L);
+  heed_bind_fill(heed_bind_box(L), t);
+}
+
+/* Pushes "file:line: " of the nearest Lua function that is not heed's own. */
+static void push_where(lua_State *L) {
+  lua_Debug ar;
+  size_t n = 0;
+  lua_getfield(L, LUA_REGISTRYINDEX, HEED_HOME);
+  const char *home = lua_tolstring(L, -1, &n);
+  for (int level = 1; home && lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (ar.currentline <= 0 || strncmp(ar.source, home, n) == 0) continue;
+    lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
+    lua_remove(L, -2);
+    return;
+  }
+  lua_pop(L, 1);
+  luaL_where(L, 1);
+}
+
+int heed_bind_raise(lua_State *L) {
+  luaL_checkstack(L, 8, "error");
+  push_where(L);
+  lua_pushstring(L, heed_error());
+  lua_concat(L, 2);
+  return lua_error(L);
+}
+
+heed_tensor *heed_bind_test(lua_State *L, int index) {
+  heed_tensor **box = luaL_testudata(L, index, HEED_TENSOR);
+  if (!box) return NULL;
+  if (!*box) luaL_error(L, "the tensor was closed");
+  return *box;
+}
+
+heed_tensor *heed_bind_check(lua_State *L, int index, const char *what) {
+  heed_tensor *t = heed_bind_test(L, index);
+  if (!t) {
+    const char *got = heed_bind_describe(L, index);
+    luaL_error(L, "%s must be a tensor, got %s", what, got);
+  }
+  return t;
+}
+
+const char *heed_bind_describe(lua_State *L, int index) {
+  static _Thread_local char text[240];
+  heed_tensor **box = luaL_testudata(L, index, HEED_TENSOR);
+  if (box && *box) {
+    snprintf(text, sizeof text, "tensor %s", heed_tensor_text(*box));
+    return text;
+  }
+  switch (lua_type(L, index)) {
+    case LUA_TNONE: return "nothing";
+    case LUA_TNIL: return "nil";
+    case LUA_TBOOLEAN: return lua_toboolean(L, index) ? "true" : "false";
+    case LUA_TNUMBER:
+      if (lua_isinteger(L, index))
+        snprintf(text, sizeof text, LUA_INTEGER_FMT,
+                 lua_tointeger(L, index));
+      else
+        snprintf(text, sizeof text, "%.14g", lua_tonumber(L, index));
+      return text;
+    case LUA_TSTRING:
+      snprintf(text, sizeof text, "\"%.60s\"", lua_tostring(L, index));
+      return text;
+    case LUA_TTABLE: return "a table";
+    case LUA_TFUNCTION: return "a function";
+    default: return luaL_typename(L, index);
+  }
+}
+
+/* -- from Lua values -- */
+
+/* What is known of nested tables while they are read. */
+typedef struct nest {
+  lua_State *L;
+  heed_shape shape;
+  bool any_float, any_integer, any_bool;
+  int64_t at[HEED_MAX_DIM]; /* where reading stands, for messages */
+} nest;
+
+/* "[2][1]" */
+static const char *place(const nest *n, int depth) {
+  static _Thread_local char text[HEED_MAX_DIM * 24];
+  int at = 0;
+  text[0] = '\0';
+  for (int d = 0; d < depth; d++)
+    at += snprintf(text + at, sizeof text - (size_t)at, "[%lld]",
+                   (long long)n->at[d]);
+  return text;
+}
+
+/* Follows first entries down to find the shape. */
+static bool measure(nest *n) {
+  lua_State *L = n->L;
+  int top = lua_gettop(L);
+  luaL_checkstack(L, HEED_MAX_DIM + 4, "tensor");
+  while (lua_istable(L, -1)) {
+    if (n->shape.ndim == HEED_MAX_DIM)
+      return heed_fail("tensor: tables are nested deeper than %d",
+                       HEED_MAX_DIM);
+    lua_Integer size = luaL_len(L, -1);
+    n->shape.dim[n->shape.ndim++] = size;
+    if (size == 0) break;
+    lua_geti(L, -1, 1);
+  }
+  lua_settop(L, top);
+  return true;
+}
+
+/* Checks the value on the top against the shape and notes its types. */
+static bool scan(nest *n, int depth) {
+  lua_State *L = n->L;
+  bool table = lua_istable(L, -1);
+  if (depth < n->shape.ndim) {
+    lua_Integer size = table ? luaL_len(L, -1) : -1;
+    if (!table)
+      return heed_fail("tensor: ragged input: entry %s must be a table of "
+                       "%lld, got %s", place(n, depth),
+                       (long long)n->shape.dim[depth],
+                       heed_bind_describe(L, -1));
+    if (size != n->shape.dim[depth])
+      return heed_fail("tensor: ragged input: entry %s must have %lld "
+                       "elements like the first, got %lld", place(n, depth),
+                       (long long)n->shape.dim[depth], (long long)size);
+    for (lua_Integer i = 1; i <= size; i++) {
+      n->at[depth] = i;
+      lua_geti(L, -1, i);
+      bool ok = scan(n, depth + 1);
+      lua_pop(L, 1);
+      if (!ok) return false;
+    }
+    return true;
+  }
+  if (lua_type(L, -1) == LUA_TNUMBER) {
+    if (lua_isinteger(L, -1)) n->any_integer = true;
+    else n->any_float = true;
+  } else if (lua_isboolean(L, -1)) {
+    n->any_bool = true;
+  } else {
+    return heed_fail("tensor: entry %s must be a number or a boolean, got %s",
+                     place(n, depth), heed_bind_describe(L, -1));
+  }
+  return true;
+}
+
+static void store(heed_tensor *t, int64_t at, lua_State *L) {
+  void *data = heed_tensor_data(t);
+  bool flag = lua_isboolean(L, -1);
+  bool whole = lua_isinteger(L, -1);
+  int64_t i = flag ? lua_toboolean(L, -1) : whole ? lua_tointeger(L, -1) : 0;
+  double f = flag || whole ? (double)i : lua_tonumber(L, -1);
+  switch (t->dtype) {
+    case HEED_BOOL:
+      ((unsigned char *)data)[at] = whole || flag ? i != 0 : f != 0;
+      break;
+    case HEED_INT64:
+      ((int64_t *)data)[at] =
+          whole || flag ? i : f >= -0x1p63 && f < 0x1p63 ? (int64_t)f : 0;
+      break;
+    case HEED_FLOAT32: ((float *)data)[at] = (float)f; break;
+    default: ((double *)data)[at] = f;
+  }
+}
+
+static void fill(lua_State *L, heed_tensor *t, int depth, int64_t *at) {
+  if (depth == t->shape.ndim) {
+    store(t, (*at)++, L);
+    return;
+  }
+  for (int64_t i = 1; i <= t->shape.dim[depth]; i++) {
+    lua_geti(L, -1, i);
+    fill(L, t, depth + 1, at);
+    lua_pop(L, 1);
+  }
+}
+
+/* tensor(value [, {dtype =, requires_grad =}]) */
+static int new_tensor(lua_State *L) {
+  luaL_checkany(L, 1);
+  nest n = {.L = L};
+  int dtype = -1;
+  bool require = false;
+  if (!lua_isnoneornil(L, 2)) {
+    if (!lua_istable(L, 2))
+      return luaL_error(L, "tensor: options must be a table, got %s",
+                        heed_bind_describe(L, 2));
+    lua_pushnil(L);
+    while (lua_next(L, 2)) {
+      const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
+                                                       : "";
+      heed_dtype d;
+      if (strcmp(key, "dtype") == 0) {
+        const char *name = lua_tostring(L, -1);
+        if (!heed_dtype_find(name ? name : heed_bind_describe(L, -1), &d))
+          return luaL_error(L, "tensor: %s", heed_error());
+        dtype = (int)d;
+      } else if (strcmp(key, "requires_grad") == 0) {
+        require = lua_toboolean(L, -1);
+      } else {
+        return luaL_error(L, "tensor: unknown option %s; known: dtype, "
+                          "requires_grad", heed_bind_describe(L, -2));
+      }
+      lua_pop(L, 1);
+    }
+  }
+  heed_tensor *source = heed_bind_test(L, 1);
+  if (source) {
+    heed_tensor **box = heed_bind_box(L);
+    heed_tensor *t = heed_tensor_detach(source);
+    int64_t to = dtype >= 0 ? dtype : (int)source->dtype;
+    heed_tensor *cast = t ? heed_bind_run("to", &t, 1, &to) : NULL;
+    heed_tensor *copy = cast ? heed_bind_run("clone", &cast, 1, NULL) : NULL;
+    heed_tensor_drop(t);
+    heed_tensor_drop(cast);
+    if (!copy) return heed_bind_raise(L);
+    heed_bind_fill(box, copy);
+  } else {
+    lua_pushvalue(L, 1);
+    if (!measure(&n) || !scan(&n, 0)) return heed_bind_raise(L);
+    if (dtype < 0)
+      dtype = n.any_float ? HEED_FLOAT32
+              : n.any_integer ? HEED_INT64
+              : n.any_bool ? HEED_BOOL : HEED_FLOAT32;
+    heed_tensor **box = heed_bind_box(L);
+    heed_tensor *t = heed_tensor_new("tensor", (heed_dtype)dtype, &n.shape);
+    if (!t) return heed_bind_raise(L);
+    heed_bind_fill(box, t);
+    int64_t at = 0;
+    lua_pushvalue(L, 1);
+    fill(L, t, 0, &at);
+    lua_pop(L, 1);
+  }
+  heed_tensor *t = heed_bind_test(L, -1);
+  if (require && !heed_dtype_is_float(t->dtype))
+    return luaL_error(L, "tensor: only float tensors can require gradients, "
+                      "got %s", heed_dtype_name(t->dtype));
+  t->requires_grad = require;
+  heed_bind_collect(L);
+  return 1;
+}
+
+/* -- to Lua values -- */
+
+static void push_element(lua_State *L, const heed_tensor *t, int64_t at) {
+  const void *data = t->storage->data;
+  switch (t->dtype) {
+    case HEED_BOOL:
+      lua_pushboolean(L, ((const unsigned char *)data)[at]);
+      break;
+    case HEED_INT64: lua_pushinteger(L, ((const int64_t *)data)[at]); break;
+    case HEED_FLOAT32:
+      lua_pushnumber(L, (lua_Number)((const float *)data)[at]);
+      break;
+    default: lua_pushnumber(L, ((const double *)data)[at]);
+  }
+}
+
+static void push_nested(lua_State *L, const heed_tensor *t, int depth,
+                        int64_t at) {
+  if (depth == t->shape.ndim) {
+    push_element(L, t, at);
+    return;
+  }
+  int64_t n = t->shape.dim[depth];
+  lua_createtable(L, n < INT_MAX ? (int)n : 0, 0);
+  for (int64_t i = 0; i < n; i++) {
+    push_nested(L, t, depth + 1, at + i * t->stride[depth]);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static int to_table(lua_State *L) {
+  heed_tensor *t = heed_bind_check(L, 1, "totable: x");
+  luaL_checkstack(L, HEED_MAX_DIM + 4, "totable");
+  push_nested(L, t, 0, t->offset);
+  return 1;
+}
+
+static int item(lua_State *L) {
+  heed_tensor *t = heed_bind_check(L, 1, "item: x");
+  if (heed_tensor_numel(t) != 1)
+    return luaL_error(L, "item: x must have one element, got %s",
+                      heed_tensor_text(t));
+  push_element(L, t, t->offset);
+  return 1;
+}
+
+static int numel(lua_State *L) {
+  lua_pushinteger(L, heed_tensor_numel(heed_bind_check(L, 1, "numel: x")));
+  return 1;
+}
+
+static void push_shape(lua_State *L, const heed_shape *s) {
+  lua_createtable(L, s->ndim, 0);
+  for (int d = 0; d < s->ndim; d++) {
+    lua_pushinteger(L, s->dim[d]);
+    lua_rawseti(L, -2, d + 1);
+  }
+}
+
+/* size([dim]): one size, or all of them as several results */
+static int size(lua_State *L) {
+  heed_tensor *t = heed_bind_check(L, 1, "size: x");
+  int ndim = t->shape.ndim;
+  if (lua_isnoneornil(L, 2)) {
+    for (int d = 0; d < ndim; d++) lua_pushinteger(L, t->shape.dim[d]);
+    return ndim;
+  }
+  int ok;
+  lua_Integer d = lua_tointegerx(L, 2, &ok);
+  if (!ok || d == 0 || d > ndim || d < -ndim)
+    return luaL_error(L, "size: dim must be 1..%d or -%d..-1 for x %s, got "
+                      "%s", ndim, ndim, heed_shape_text(&t->shape),
+                      heed_bind_describe(L, 2));
+  lua_pushinteger(L, t->shape.dim[d > 0 ? d - 1 : d + ndim]);
+  return 1;
+}
+
+static int is_contiguous(lua_State *L) {
+  heed_tensor *t = heed_bind_check(L, 1, "is_contiguous: x");
+  lua_pushboolean(L, heed_tensor_is_contiguous(t));
+  return 1;
+}
+
+/* Do two tensors share their memory? */
+static int shares(lua_State *L) {
+  heed_tensor *a = heed_bind_check(L, 1, "shares: a");
+  heed_tensor *b = heed_bind_check(L, 2, "shares: b");
+  lua_pushboolean(L, a->storage == b->storage);
+  return 1;
+}
+
+static int length(lua_State *L) {
+  heed_tensor *t = heed_bind_check(L, 1, "#: x");
+  if (t->shape.ndim == 0)
+    return luaL_error(L, "#: a tensor without dimensions has no length");
+  lua_pushinteger(L, t->shape.dim[0]);
+  return 1;
+}
+
+static int same(lua_State *L) {
+  heed_tensor *a = heed_bind_test(L, 1), *b = heed_bind_test(L, 2);
+  lua_pushboolean(L, a && a == b);
+  return 1;
+}
+
+static int no_order(lua_State *L) {
+  return luaL_error(L, "tensors have no order as a whole: Lua makes a < b one "
+                    "boolean; use a:lt(b), a:le(b), a:gt(b) or a:ge(b)");
+}
+
+static int release(lua_State *L) {
+  heed_tensor **box = luaL_checkudata(L, 1, HEED_TENSOR);
+  heed_tensor *t = *box;
+  *box = NULL;
+  if (t) heed_tensor_unwatch(t);
+  return 0;
+}
+
+/* -- fields -- */
+
+static bool get_field(lua_State *L, heed_tensor *t, const char *key) {
+  if (strcmp(key, "shape") == 0) {
+    push_shape(L, &t->shape);
+  } else if (strcmp(key, "dtype") == 0) {
+    lua_pushstring(L, heed_dtype_name(t->dtype));
+  } else if (strcmp(key, "ndim") == 0) {
+    lua_pushinteger(L, t->shape.ndim);
+  } else if (strcmp(key, "requires_grad") == 0) {
+    lua_pushboolean(L, heed_tensor_tracks(t));
+  } else if (strcmp(key, "is_leaf") == 0) {
+    lua_pushboolean(L, t->node == NULL);
+  } else if (strcmp(key, "grad") == 0) {
+    if (t->grad) heed_bind_push(L, heed_tensor_ref(t->grad));
+    else lua_pushnil(L);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/* upvalue 1: the methods */
+static int get(lua_State *L) {
+  if (lua_type(L, 2) != LUA_TSTRING) return heed_bind_index(L);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  heed_tensor *t = heed_bind_check(L, 1, "index: x");
+  const char *key = lua_tostring(L, 2);
+  if (get_field(L, t, key)) return 1;
+  return luaL_error(L, "tensors have no method or field \"%s\"", key);
+}
+
+static int set_grad(lua_State *L, heed_tensor *t) {
+  heed_tensor *g = NULL;
+  if (!lua_isnil(L, 3)) {
+    g = heed_bind_check(L, 3, "grad");
+    if (!heed_shape_equal(&g->shape, &t->shape) || g->dtype != t->dtype)
+      return luaL_error(L, "grad must be %s like the tensor, got %s",
+                        heed_tensor_text(t), heed_tensor_text(g));
+    heed_tensor_ref(g);
+  }
+  heed_tensor *old = t->grad;
+  t->grad = g;
+  heed_tensor_drop(old);
+  return 0;
+}
+
+static int set(lua_State *L) {
+  if (lua_type(L, 2) != LUA_TSTRING) return heed_bind_newindex(L);
+  heed_tensor *t = heed_bind_check(L, 1, "index: x");
+  const char *key = lua_tostring(L, 2);
+  if (strcmp(key, "grad") == 0) return set_grad(L, t);
+  if (strcmp(key, "requires_grad") == 0) {
+    if (!heed_tensor_require(t, lua_toboolean(L, 3)))
+      return heed_bind_raise(L);
+    return 0;
+  }
+  return luaL_error(L, "the field \"%s\" of a tensor cannot be set; grad and "
+                    "requires_grad can", key);
+}
+
+void heed_bind_tensors(lua_State *L) {
+  static const luaL_Reg methods[] = {
+      {"totable", to_table}, {"item", item}, {"numel", numel},
+      {"size", size}, {"is_contiguous", is_contiguous},
+      {"shares", shares}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {
+      {"__gc", release}, {"__close", release}, {"__len", length},
+      {"__eq", same}, {"__lt", no_order}, {"__le", no_order},
+      {"__newindex", set}, {NULL, NULL}};
+  heed_mem_set_relief(relief);
+  luaL_newmetatable(L, HEED_TENSOR);
+  luaL_setfuncs(L, meta, 0);
+  luaL_newlib(L, methods);
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, get, 1);
+  lua_setfield(L, -3, "__index");
+  /* Lua adds methods and operators here (lua/heed/init.lua) */
+  lua_setfield(L, -3, "methods");
+  lua_setfield(L, -2, "metatable");
+  lua_pushcfunction(L, new_tensor);
+  lua_setfield(L, -2, "tensor");
+}

@@ -1,0 +1,11 @@
+/* unicode - text functions for Lua. Layer: bind. */
+#ifndef HEED_BIND_UNICODE_H
+#define HEED_BIND_UNICODE_H
+
+#include <lua.h>
+
+/* Pushes a table with the functions nfc, valid, repair, lower, trim, words.
+   Returns 1. */
+int heed_bind_unicode(lua_State *L);
+
+#endif

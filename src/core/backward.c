@@ -1,0 +1,250 @@
+/*
+ * backward - gradients, by a walk from a result to the leaves. Layer: core.
+ * Read first: node.h.
+ *
+ * Nodes carry numbers that grow as they are made, so every user of a result
+ * has a larger number than the node that made it. The walk keeps the nodes
+ * that have received a gradient in a heap, largest number first: when a node
+ * is taken out, all its users are done and its gradient is complete. Example:
+ * y = x * x + x makes node 0 (mul) and node 1 (add); from y: add gives its
+ * gradient to mul and to x; then mul gives 2 x g to x; the heap is empty.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/node.h"
+
+typedef struct walker {
+  const heed_walk *walk;
+  heed_node **heap;
+  int size, room;
+  heed_tensor **given;
+  int given_room;
+} walker;
+
+static bool push(walker *w, heed_node *n) {
+  if (n->queued) return true;
+  if (w->size == w->room) {
+    int room = w->room ? 2 * w->room : 64;
+    heed_node **more = realloc(w->heap, sizeof *more * (size_t)room);
+    if (!more) return heed_fail_memory(sizeof *more * (size_t)room);
+    w->heap = more;
+    w->room = room;
+  }
+  n->refs++; /* the heap's own, so that freeing as we go is safe */
+  n->queued = true;
+  int i = w->size++;
+  for (; i > 0 && w->heap[(i - 1) / 2]->number < n->number; i = (i - 1) / 2)
+    w->heap[i] = w->heap[(i - 1) / 2];
+  w->heap[i] = n;
+  return true;
+}
+
+static heed_node *pop(walker *w) {
+  heed_node *top = w->heap[0], *last = w->heap[--w->size];
+  int i = 0;
+  for (;;) {
+    int child = 2 * i + 1;
+    if (child >= w->size) break;
+    if (child + 1 < w->size &&
+        w->heap[child + 1]->number > w->heap[child]->number)
+      child++;
+    if (w->heap[child]->number <= last->number) break;
+    w->heap[i] = w->heap[child];
+    i = child;
+  }
+  if (w->size) w->heap[i] = last;
+  top->queued = false;
+  return top;
+}
+
+/* *sum += g; takes over the caller's reference to g. Adds in place where
+   nobody else can see it. */
+static bool gather(const walker *w, heed_tensor **sum, heed_tensor *g) {
+  static const heed_op *add, *add_in_place;
+  if (!add) {
+    add = heed_op_find("add");
+    add_in_place = heed_op_find("add_");
+  }
+  if (!*sum) {
+    *sum = g;
+    return true;
+  }
+  heed_tensor *old = *sum;
+  bool mine = old->refs == 1 && old->storage->refs == 1 &&
+              !w->walk->create_graph && heed_tensor_is_contiguous(old);
+  heed_tensor *in[2] = {old, g};
+  heed_attr attr[HEED_MAX_PARAM];
+  const heed_op *op = mine ? add_in_place : add;
+  heed_op_defaults(op, attr);
+  heed_call c = {.op = op, .nin = 2, .in = in, .attr = attr};
+  bool ok = heed_apply(&c);
+  heed_tensor_drop(g);
+  if (!ok) return false;
+  heed_tensor_drop(old);
+  *sum = c.out[0];
+  return true;
+}
+
+/* Puts g into leaf->grad: a gradient that users can keep and write to. */
+static bool gather_leaf(const walker *w, heed_tensor *leaf, heed_tensor *g) {
+  bool fresh = !leaf->grad;
+  if (fresh && !w->walk->create_graph &&
+      (g->storage->refs > 1 || !heed_tensor_is_contiguous(g))) {
+    /* another tensor uses this storage: writing to one would change both */
+    static const heed_op *clone;
+    if (!clone) clone = heed_op_find("clone");
+    heed_call c = {.op = clone, .nin = 1, .in = &g};
+    bool ok = heed_apply(&c);
+    heed_tensor_drop(g);
+    if (!ok) return false;
+    g = c.out[0];
+  }
+  return gather(w, &leaf->grad, g);
+}
+
+/* Sends g to where input e came from; takes over the reference. */
+static bool send(walker *w, heed_edge *e, heed_tensor *g) {
+  if (e->node) {
+    return gather(w, &e->node->out[e->slot].grad, g) && push(w, e->node);
+  }
+  for (int i = 0; i < w->walk->nwanted; i++)
+    if (w->walk->wanted[i] == e->value)
+      return gather(w, &w->walk->found[i], g);
+  if (w->walk->wanted) {
+    heed_tensor_drop(g);
+    return true;
+  }
+  return gather_leaf(w, e->value, g);
+}
+
+static bool collect_wanted(walker *w, heed_node *n) {
+  for (int i = 0; i < w->walk->nwanted; i++) {
+    heed_tensor *t = w->walk->wanted[i];
+    if (t->node != n || !n->out[t->slot].grad) continue;
+    heed_tensor *g = heed_tensor_ref(n->out[t->slot].grad);
+    if (!gather(w, &w->walk->found[i], g)) return false;
+  }
+  return true;
+}
+
+/* Drops what the node kept, and its links, as soon as it is done. */
+static void spend(heed_node *n) {
+  n->spent = true;
+  for (int i = 0; i < n->nin; i++) {
+    heed_tensor_drop(n->in[i].value);
+    n->in[i].value = NULL;
+    heed_node *before = n->in[i].node;
+    n->in[i].node = NULL;
+    heed_node_drop(before);
+  }
+  for (int k = 0; k < n->nout; k++) {
+    heed_tensor_drop(n->out[k].value);
+    n->out[k].value = NULL;
+  }
+}
+
+static bool run_rule(walker *w, heed_node *n) {
+  heed_tensor *grad[HEED_MAX_OUT] = {0};
+  for (int k = 0; k < n->nout; k++) {
+    grad[k] = n->out[k].grad;
+    n->out[k].grad = NULL;
+  }
+  memset(w->given, 0, sizeof *w->given * (size_t)n->nin);
+  heed_rule_call r = {.node = n, .attr = n->attr, .grad = grad,
+                      .given = w->given};
+  bool ok = n->op->rule->backward(&r) && !r.failed;
+  for (int i = 0; i < n->nin; i++)
+    if (w->given[i]) heed_tensor_ref(w->given[i]);
+  for (int i = 0; i < r.nown; i++) heed_tensor_drop(r.own[i]);
+  free(r.own);
+  for (int k = 0; k < n->nout; k++) heed_tensor_drop(grad[k]);
+  for (int i = 0; i < n->nin; i++) {
+    heed_tensor *g = w->given[i];
+    if (!g) continue;
+    if (ok && n->in[i].need)
+      ok = send(w, &n->in[i], g);
+    else
+      heed_tensor_drop(g);
+  }
+  return ok;
+}
+
+static bool step(walker *w, heed_node *n) {
+  if (n->spent)
+    return heed_fail("backward: the graph through %s was freed by an earlier "
+                     "backward; pass retain_graph = true there",
+                     n->op->name);
+  if (w->walk->create_graph && n->op->rule->fused)
+    return heed_fail("backward: %s is fused and cannot be differentiated "
+                     "twice", n->op->name);
+  if (n->nin > w->given_room) {
+    heed_tensor **more =
+        realloc(w->given, sizeof *more * (size_t)n->nin);
+    if (!more) return heed_fail_memory(sizeof *more * (size_t)n->nin);
+    w->given = more;
+    w->given_room = n->nin;
+  }
+  if (w->walk->nwanted && !collect_wanted(w, n)) return false;
+  if (!run_rule(w, n)) return false;
+  if (!w->walk->retain) spend(n);
+  return true;
+}
+
+/* After a failure: forgets half-gathered gradients. */
+static void abandon(walker *w) {
+  while (w->size) {
+    heed_node *n = pop(w);
+    for (int k = 0; k < n->nout; k++) {
+      heed_tensor_drop(n->out[k].grad);
+      n->out[k].grad = NULL;
+    }
+    heed_node_drop(n);
+  }
+}
+
+static heed_tensor *first_gradient(heed_tensor *t, heed_tensor *gradient) {
+  if (gradient) {
+    if (!heed_shape_equal(&gradient->shape, &t->shape) ||
+        gradient->dtype != t->dtype) {
+      heed_fail("backward: gradient must be %s like the tensor, got %s",
+                heed_tensor_text(t), heed_tensor_text(gradient));
+      return NULL;
+    }
+    return heed_tensor_ref(gradient);
+  }
+  if (heed_tensor_numel(t) != 1) {
+    heed_fail("backward: a gradient is needed for a tensor with more than "
+              "one element, got %s", heed_tensor_text(t));
+    return NULL;
+  }
+  heed_tensor *one = heed_tensor_new("backward", t->dtype, &t->shape);
+  if (!one) return NULL;
+  if (t->dtype == HEED_FLOAT64) *(double *)one->storage->data = 1;
+  else *(float *)one->storage->data = 1;
+  return one;
+}
+
+bool heed_backward(heed_tensor *t, heed_tensor *gradient,
+                   const heed_walk *walk) {
+  if (!heed_tensor_tracks(t))
+    return heed_fail("backward: no input of this tensor wants gradients "
+                     "(requires_grad), %s", heed_tensor_text(t));
+  heed_tensor *g = first_gradient(t, gradient);
+  if (!g) return false;
+  walker w = {.walk = walk};
+  heed_edge root = {.value = t, .node = t->node, .slot = t->slot};
+  bool was = heed_grad_mode(walk->create_graph);
+  bool ok = send(&w, &root, g);
+  while (ok && w.size) {
+    heed_node *n = pop(&w);
+    ok = step(&w, n);
+    heed_node_drop(n);
+  }
+  heed_grad_mode(was);
+  abandon(&w);
+  free(w.heap);
+  free(w.given);
+  return ok;
+}

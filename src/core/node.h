@@ -1,0 +1,106 @@
+/*
+ * node - one recorded call of an op, and how backward rules see it.
+ * Layer: core. Read first: op.h.
+ *
+ * A result owns its node; a node owns its inputs (values only where the rule
+ * keeps them) and through them the nodes before it. Nothing points forward,
+ * so dropping the last result frees the graph. Frees are a loop.
+ */
+#ifndef HEED_CORE_NODE_H
+#define HEED_CORE_NODE_H
+
+#include "core/op.h"
+
+/* Where the gradient of an input goes, and what is kept of the input. */
+typedef struct heed_edge {
+  heed_tensor *value; /* kept by the rule, or a leaf; else NULL */
+  bool kept;          /* value may be read, and version is that of then */
+  uint32_t version;
+  struct heed_node *node; /* that made the input, or NULL for a leaf */
+  int slot;
+  bool need; /* wants a gradient */
+  heed_dtype dtype;
+  heed_shape shape;
+} heed_edge;
+
+/* What is known of a result. */
+typedef struct heed_end {
+  heed_tensor *value; /* kept by the rule (without graph), or NULL */
+  uint32_t version;
+  heed_dtype dtype;
+  heed_shape shape;
+  heed_tensor *grad; /* gathered during a backward walk */
+} heed_end;
+
+typedef struct heed_node {
+  int refs;
+  const heed_op *op;
+  uint64_t number; /* nodes are numbered as they are made: inputs first */
+  bool spent;      /* backward has freed what was kept */
+  bool queued;     /* in the heap of a walk */
+  int nin, nout, nattr;
+  heed_edge *in;
+  heed_end out[HEED_MAX_OUT];
+  heed_attr *attr;
+  size_t bytes;
+} heed_node;
+
+/* Records a finished call and makes its results point to the node. */
+bool heed_node_record(heed_call *c);
+void heed_node_drop(heed_node *n);
+
+/* One run of a backward rule. Rules call ops through heed_do; the results
+   belong to the run, which frees them, so a rule frees nothing. */
+typedef struct heed_rule_call {
+  heed_node *node;
+  heed_attr *attr;
+  heed_tensor **grad;   /* of each result; NULL when none arrived */
+  heed_tensor **given;  /* what the rule gives, by input */
+  heed_tensor **own;    /* results of ops so far */
+  int nown, room;
+  bool failed;
+} heed_rule_call;
+
+static inline bool heed_needs(const heed_rule_call *r, int input) {
+  return input < r->node->nin && r->node->in[input].need;
+}
+
+/* Kept values; NULL and failure when overwritten since, or left out. */
+heed_tensor *heed_in(heed_rule_call *r, int input);
+heed_tensor *heed_kept_out(heed_rule_call *r, int result);
+/* The gradient of result k, zeros when none arrived. */
+heed_tensor *heed_grad_of(heed_rule_call *r, int k);
+
+/* Zeros in the shape of an input. */
+heed_tensor *heed_grad_zeros(heed_rule_call *r, int input);
+
+static inline const heed_shape *heed_in_shape(const heed_rule_call *r,
+                                              int input) {
+  return &r->node->in[input].shape;
+}
+
+/* Runs an op inside a rule and lends its first result (NULL on failure, also
+   when an input is NULL where one must be: failures pass through). */
+heed_tensor *heed_do(heed_rule_call *r, const heed_op *op,
+                     heed_tensor **in, int nin, const heed_attr *attr);
+/* The same, and lends all `nout` results. */
+bool heed_do_all(heed_rule_call *r, const heed_op *op, heed_tensor **in,
+                 int nin, const heed_attr *attr, heed_tensor **out);
+
+/* Gives the gradient of an input, summed down to its shape where the input
+   was broadcast. A NULL gradient is a failure that has been reported. */
+bool heed_give(heed_rule_call *r, int input, heed_tensor *gradient);
+
+/* Walks back from `t`. Gradients gather in the leaves' grad; or, when
+   `wanted` is given, only in found[i] for wanted[i] (leaves or results). */
+typedef struct heed_walk {
+  bool retain;       /* keep what was saved, for another walk */
+  bool create_graph; /* record the rules themselves */
+  heed_tensor **wanted;
+  int nwanted;
+  heed_tensor **found;
+} heed_walk;
+bool heed_backward(heed_tensor *t, heed_tensor *gradient,
+                   const heed_walk *walk);
+
+#endif

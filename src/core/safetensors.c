@@ -1,0 +1,548 @@
+/*
+ * safetensors - files of named tensors, read and written.
+ * Layer: core. Read first: safetensors.h.
+ */
+#define _GNU_SOURCE
+#include "core/safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "core/file.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the files are little-endian, and are read without swapping bytes"
+#endif
+
+#define LOAD "load_safetensors"
+#define SAVE "save_safetensors"
+#define METADATA "__metadata__"
+#define MAX_HEADER 100000000 /* as every other reader of the format has it */
+#define CHUNK 65536          /* bytes that are converted at a time */
+
+/* -- element types of the files -- */
+
+typedef struct kind {
+  const char *name;
+  size_t size;
+  heed_dtype dtype; /* what it becomes */
+  /* dst, src: n elements; false for a value that is not allowed. NULL: the
+     elements are copied as they are. */
+  bool (*convert)(void *dst, const unsigned char *src, size_t n);
+} kind;
+
+/* src may lie anywhere, so elements are copied out before they are read. */
+#define DEFINE_WIDEN(name, type)                                         \
+  static bool name(void *dst, const unsigned char *src, size_t n) {      \
+    int64_t *to = dst;                                                   \
+    for (size_t i = 0; i < n; i++) {                                     \
+      type v;                                                            \
+      memcpy(&v, src + i * sizeof v, sizeof v);                          \
+      to[i] = (int64_t)v;                                                \
+    }                                                                    \
+    return true;                                                         \
+  }
+
+DEFINE_WIDEN(widen_i32, int32_t)
+DEFINE_WIDEN(widen_i16, int16_t)
+DEFINE_WIDEN(widen_i8, int8_t)
+DEFINE_WIDEN(widen_u32, uint32_t)
+DEFINE_WIDEN(widen_u16, uint16_t)
+DEFINE_WIDEN(widen_u8, uint8_t)
+
+static bool check_bool(void *dst, const unsigned char *src, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (src[i] > 1) return false;
+  memcpy(dst, src, n);
+  return true;
+}
+
+/* A bfloat16 is the upper half of a float32. */
+static bool widen_bf16(void *dst, const unsigned char *src, size_t n) {
+  float *to = dst;
+  for (size_t i = 0; i < n; i++) {
+    uint16_t half;
+    memcpy(&half, src + 2 * i, sizeof half);
+    uint32_t bits = (uint32_t)half << 16;
+    memcpy(&to[i], &bits, sizeof bits);
+  }
+  return true;
+}
+
+/* A half: sign, 5 bits of exponent (bias 15), 10 bits of fraction. */
+static float half_value(uint16_t half) {
+  uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+  uint32_t exponent = (half >> 10) & 31, fraction = half & 1023, bits;
+  if (exponent == 31) {
+    bits = sign | 0x7f800000 | fraction << 13; /* infinity, NaN */
+  } else if (exponent > 0) {
+    bits = sign | (exponent + 127 - 15) << 23 | fraction << 13;
+  } else { /* zero and the numbers without a leading one */
+    float v = ldexpf((float)fraction, -24);
+    return sign ? -v : v;
+  }
+  float v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+static bool widen_f16(void *dst, const unsigned char *src, size_t n) {
+  float *to = dst;
+  for (size_t i = 0; i < n; i++) {
+    uint16_t half;
+    memcpy(&half, src + 2 * i, sizeof half);
+    to[i] = half_value(half);
+  }
+  return true;
+}
+
+/* The first four are those that are written, by heed_dtype. */
+static const kind kinds[] = {
+    {"BOOL", 1, HEED_BOOL, check_bool},
+    {"I64", 8, HEED_INT64, NULL},
+    {"F32", 4, HEED_FLOAT32, NULL},
+    {"F64", 8, HEED_FLOAT64, NULL},
+    {"F16", 2, HEED_FLOAT32, widen_f16},
+    {"BF16", 2, HEED_FLOAT32, widen_bf16},
+    {"I32", 4, HEED_INT64, widen_i32},
+    {"I16", 2, HEED_INT64, widen_i16},
+    {"I8", 1, HEED_INT64, widen_i8},
+    {"U32", 4, HEED_INT64, widen_u32},
+    {"U16", 2, HEED_INT64, widen_u16},
+    {"U8", 1, HEED_INT64, widen_u8},
+};
+
+static const kind *find_kind(const char *name) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(name, kinds[i].name) == 0) return &kinds[i];
+  return NULL;
+}
+
+/* -- reading -- */
+
+typedef struct entry {
+  const char *name; /* belongs to the header */
+  const kind *kind;
+  heed_shape shape;
+  int64_t begin, end; /* from the end of the header */
+} entry;
+
+struct heed_safetensors {
+  char *path;
+  int fd;
+  int64_t start, bytes; /* of the data */
+  json_t *header;
+  int count;
+  entry *entry;
+};
+
+/* Messages about the file and about a tensor in it. */
+#define FAIL(s, ...) (heed_fail(__VA_ARGS__), \
+                      heed_fail_prefix("%s: %s: ", LOAD, (s)->path))
+#define FAIL_TENSOR(s, name, ...) (heed_fail(__VA_ARGS__), \
+    heed_fail_prefix("%s: %s: tensor \"%.200s\": ", LOAD, (s)->path, name))
+
+static bool read_at(const heed_safetensors *s, void *data, size_t bytes,
+                    int64_t offset) {
+  char *at = data;
+  while (bytes > 0) {
+    ssize_t n = pread(s->fd, at, bytes, (off_t)offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FAIL(s, "cannot be read: %s", strerror(errno));
+    if (n == 0) return FAIL(s, "was cut short while it was read");
+    at += n;
+    offset += n;
+    bytes -= (size_t)n;
+  }
+  return true;
+}
+
+/* Opens the file and parses its header. */
+static bool open_header(heed_safetensors *s) {
+  /* without O_NONBLOCK, opening a pipe would wait for its other end */
+  s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat info;
+  if (s->fd < 0 || fstat(s->fd, &info) != 0)
+    return FAIL(s, "cannot be opened: %s", strerror(errno));
+  if (!S_ISREG(info.st_mode)) return FAIL(s, "is no plain file");
+  int64_t size = info.st_size;
+  uint64_t length;
+  if (size < 8)
+    return FAIL(s, "must start with the 8 bytes of the header's length, but "
+                   "has %lld bytes", (long long)size);
+  if (!read_at(s, &length, sizeof length, 0)) return false;
+  if (length > MAX_HEADER)
+    return FAIL(s, "the header's length must be at most %d bytes, got %llu",
+                MAX_HEADER, (unsigned long long)length);
+  if ((int64_t)length > size - 8)
+    return FAIL(s, "the header's length is %llu bytes, but only %lld follow",
+                (unsigned long long)length, (long long)(size - 8));
+  s->start = 8 + (int64_t)length;
+  s->bytes = size - s->start;
+  char *text = malloc(length + 1);
+  if (!text) {
+    heed_fail_memory(length + 1);
+    return heed_fail_prefix("%s: %s: ", LOAD, s->path);
+  }
+  json_error_t error;
+  bool ok = read_at(s, text, length, 8);
+  if (ok && (length == 0 || text[0] != '{'))
+    ok = FAIL(s, "the header must be a JSON object");
+  if (ok) {
+    s->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    if (!s->header)
+      ok = FAIL(s, "the header is no valid JSON: %s at byte %d", error.text,
+                error.position);
+  }
+  free(text);
+  return ok;
+}
+
+static bool check_metadata(const heed_safetensors *s, json_t *metadata) {
+  const char *key;
+  json_t *value;
+  if (!json_is_object(metadata))
+    return FAIL(s, METADATA " must be an object");
+  json_object_foreach(metadata, key, value)
+    if (!json_is_string(value))
+      return FAIL(s, METADATA ": \"%.200s\" must be a string", key);
+  return true;
+}
+
+static bool read_shape(const heed_safetensors *s, entry *e, json_t *list) {
+  if (!json_is_array(list))
+    return FAIL_TENSOR(s, e->name, "shape must be a list of sizes");
+  size_t ndim = json_array_size(list);
+  if (ndim > HEED_MAX_DIM)
+    return FAIL_TENSOR(s, e->name, "%zu dimensions, more than %d are not "
+                       "possible", ndim, HEED_MAX_DIM);
+  e->shape.ndim = (int)ndim;
+  for (size_t i = 0; i < ndim; i++) {
+    json_t *size = json_array_get(list, i);
+    if (!json_is_integer(size) || json_integer_value(size) < 0)
+      return FAIL_TENSOR(s, e->name, "size %zu must be an integer from 0",
+                         i + 1);
+    e->shape.dim[i] = json_integer_value(size);
+  }
+  return heed_shape_check("shape", &e->shape, e->kind->dtype) ||
+         heed_fail_prefix("%s: %s: tensor \"%.200s\": ", LOAD, s->path,
+                          e->name);
+}
+
+static bool read_span(const heed_safetensors *s, entry *e, json_t *list) {
+  json_t *begin = json_array_get(list, 0), *end = json_array_get(list, 1);
+  if (json_array_size(list) != 2 || !json_is_integer(begin) ||
+      !json_is_integer(end))
+    return FAIL_TENSOR(s, e->name, "data_offsets must be two integers");
+  e->begin = json_integer_value(begin);
+  e->end = json_integer_value(end);
+  if (e->begin < 0 || e->begin > e->end || e->end > s->bytes)
+    return FAIL_TENSOR(s, e->name, "data_offsets [%lld %lld] must ascend "
+                       "within the %lld bytes of data", (long long)e->begin,
+                       (long long)e->end, (long long)s->bytes);
+  /* the shape is checked: this cannot overflow */
+  int64_t want = heed_shape_numel(&e->shape) * (int64_t)e->kind->size;
+  if (e->end - e->begin != want)
+    return FAIL_TENSOR(s, e->name, "%s %s takes %lld bytes, but data_offsets "
+                       "[%lld %lld] span %lld", e->kind->name,
+                       heed_shape_text(&e->shape), (long long)want,
+                       (long long)e->begin, (long long)e->end,
+                       (long long)(e->end - e->begin));
+  return true;
+}
+
+static bool read_entry(const heed_safetensors *s, entry *e, json_t *value) {
+  if (!json_is_object(value))
+    return FAIL_TENSOR(s, e->name, "must be an object");
+  const char *dtype = json_string_value(json_object_get(value, "dtype"));
+  if (!dtype) return FAIL_TENSOR(s, e->name, "dtype must be a string");
+  e->kind = find_kind(dtype);
+  if (!e->kind)
+    return FAIL_TENSOR(s, e->name, "dtype must be F64, F32, F16, BF16, I64, "
+                       "I32, I16, I8, U32, U16, U8 or BOOL, got %.40s", dtype);
+  return read_shape(s, e, json_object_get(value, "shape")) &&
+         read_span(s, e, json_object_get(value, "data_offsets"));
+}
+
+static int by_place(const void *a, const void *b) {
+  const entry *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  if (x->end != y->end) return x->end < y->end ? -1 : 1;
+  return strcmp(x->name, y->name); /* both empty: any fixed order */
+}
+
+/* The tensors must cover the data without gap and overlap. */
+static bool check_places(const heed_safetensors *s) {
+  int64_t at = 0;
+  for (int i = 0; i < s->count; i++) {
+    const entry *e = &s->entry[i];
+    if (e->begin < at)
+      return FAIL_TENSOR(s, e->name, "its data, from byte %lld, overlaps that "
+                         "of \"%.200s\", up to %lld", (long long)e->begin,
+                         s->entry[i - 1].name, (long long)at);
+    if (e->begin > at)
+      return FAIL_TENSOR(s, e->name, "its data starts at byte %lld, but bytes "
+                         "from %lld on belong to no tensor",
+                         (long long)e->begin, (long long)at);
+    at = e->end;
+  }
+  if (at != s->bytes)
+    return FAIL(s, "has %lld bytes of data, but the tensors take %lld",
+                (long long)s->bytes, (long long)at);
+  return true;
+}
+
+static bool read_entries(heed_safetensors *s) {
+  size_t count = json_object_size(s->header);
+  const char *name;
+  json_t *value;
+  s->entry = calloc(count + 1, sizeof *s->entry);
+  if (!s->entry) return heed_fail_memory((count + 1) * sizeof *s->entry);
+  json_object_foreach(s->header, name, value) {
+    if (strcmp(name, METADATA) == 0) {
+      if (!check_metadata(s, value)) return false;
+      continue;
+    }
+    entry *e = &s->entry[s->count++];
+    e->name = name;
+    if (!read_entry(s, e, value)) return false;
+  }
+  qsort(s->entry, (size_t)s->count, sizeof *s->entry, by_place);
+  return check_places(s);
+}
+
+heed_safetensors *heed_safetensors_open(const char *path) {
+  heed_safetensors *s = calloc(1, sizeof *s);
+  if (s) {
+    s->fd = -1;
+    s->path = strdup(path);
+  }
+  if (!s || !s->path) {
+    free(s);
+    heed_fail_memory(sizeof *s);
+    return NULL;
+  }
+  if (!open_header(s) || !read_entries(s)) {
+    heed_safetensors_close(s);
+    return NULL;
+  }
+  return s;
+}
+
+void heed_safetensors_close(heed_safetensors *s) {
+  if (!s) return;
+  if (s->fd >= 0) close(s->fd);
+  json_decref(s->header);
+  free(s->entry);
+  free(s->path);
+  free(s);
+}
+
+int heed_safetensors_count(const heed_safetensors *s) { return s->count; }
+
+const char *heed_safetensors_name(const heed_safetensors *s, int i) {
+  return s->entry[i].name;
+}
+
+void heed_safetensors_metadata(const heed_safetensors *s,
+                               void (*visit)(void *user, const char *key,
+                                             const char *value),
+                               void *user) {
+  const char *key;
+  json_t *value;
+  json_object_foreach(json_object_get(s->header, METADATA), key, value)
+    visit(user, key, json_string_value(value));
+}
+
+/* Reads n elements into `to`, converting a chunk at a time. */
+static bool read_converted(const heed_safetensors *s, const entry *e,
+                           char *to, int64_t n) {
+  unsigned char chunk[CHUNK];
+  int64_t room = (int64_t)(CHUNK / e->kind->size), done = 0;
+  size_t out = heed_dtype_size(e->kind->dtype);
+  while (done < n) {
+    size_t part = (size_t)(n - done < room ? n - done : room);
+    if (!read_at(s, chunk, part * e->kind->size,
+                 s->start + e->begin + done * (int64_t)e->kind->size))
+      return false;
+    if (!e->kind->convert(to + (size_t)done * out, chunk, part))
+      return FAIL_TENSOR(s, e->name, "a BOOL must be the byte 0 or 1, found "
+                         "another");
+    done += (int64_t)part;
+  }
+  return true;
+}
+
+heed_tensor *heed_safetensors_load(const heed_safetensors *s, int i) {
+  const entry *e = &s->entry[i];
+  heed_tensor *t = heed_tensor_new(LOAD, e->kind->dtype, &e->shape);
+  if (!t) return NULL;
+  int64_t n = heed_shape_numel(&e->shape);
+  char *data = heed_tensor_data(t);
+  bool ok = e->kind->convert
+                ? read_converted(s, e, data, n)
+                : read_at(s, data, (size_t)n * e->kind->size,
+                          s->start + e->begin);
+  if (ok) return t;
+  heed_tensor_drop(t);
+  return NULL;
+}
+
+/* -- writing -- */
+
+#undef FAIL
+#undef FAIL_TENSOR
+
+/* Adds key -> value and takes over value. False with a message for a text
+   that JSON cannot hold, or one that is there already. */
+static bool put(json_t *object, const char *what, const heed_text *key,
+                json_t *value) {
+  if (memchr(key->data, '\0', key->length)) {
+    json_decref(value);
+    return heed_fail("%s: %s \"%.200s\" has a zero byte in it", SAVE, what,
+                     key->data);
+  }
+  if (json_object_getn(object, key->data, key->length)) {
+    json_decref(value);
+    return heed_fail("%s: %s \"%.200s\" is there twice", SAVE, what,
+                     key->data);
+  }
+  if (!value) return heed_fail_memory(sizeof(void *));
+  if (json_object_setn_new(object, key->data, key->length, value) != 0)
+    return heed_fail("%s: %s \"%.200s\" is not valid UTF-8", SAVE, what,
+                     key->data);
+  return true;
+}
+
+static json_t *describe(const heed_tensor *t, int64_t begin, int64_t end) {
+  json_t *shape = json_array();
+  for (int d = 0; shape && d < t->shape.ndim; d++)
+    json_array_append_new(shape, json_integer(t->shape.dim[d]));
+  return json_pack("{s:s, s:o, s:[I, I]}", "dtype", kinds[t->dtype].name,
+                   "shape", shape, "data_offsets", (json_int_t)begin,
+                   (json_int_t)end);
+}
+
+static bool put_metadata(json_t *header, int n, const heed_text *text) {
+  if (n == 0) return true;
+  json_t *metadata = json_object();
+  if (json_object_set_new(header, METADATA, metadata) != 0)
+    return heed_fail_memory(sizeof(void *));
+  for (int i = 0; i < n; i++) {
+    const heed_text *value = &text[2 * i + 1];
+    if (memchr(value->data, '\0', value->length))
+      return heed_fail("%s: metadata \"%.200s\": the value has a zero byte in "
+                       "it", SAVE, text[2 * i].data);
+    json_t *string = json_stringn(value->data, value->length);
+    if (!string)
+      return heed_fail("%s: metadata \"%.200s\": the value is not valid UTF-8",
+                       SAVE, text[2 * i].data);
+    if (!put(metadata, "metadata", &text[2 * i], string)) return false;
+  }
+  return true;
+}
+
+static bool put_tensors(json_t *header, int n, const heed_text *names,
+                        heed_tensor *const *tensors) {
+  int64_t at = 0;
+  for (int i = 0; i < n; i++) {
+    const heed_tensor *t = tensors[i];
+    int64_t bytes = heed_tensor_numel(t) * (int64_t)heed_dtype_size(t->dtype);
+    int64_t end;
+    if (__builtin_add_overflow(at, bytes, &end))
+      return heed_fail("%s: the tensors are too large for a file", SAVE);
+    if (names[i].length == strlen(METADATA) &&
+        memcmp(names[i].data, METADATA, names[i].length) == 0)
+      return heed_fail("%s: no tensor can be called " METADATA, SAVE);
+    if (!put(header, "name", &names[i], describe(t, at, end))) return false;
+    at = end;
+  }
+  return true;
+}
+
+/* The header as text, ended by spaces to a length that 8 divides. */
+static char *dump(json_t *header, size_t *length) {
+  size_t n = json_dumpb(header, NULL, 0, JSON_COMPACT);
+  size_t padded = (n + 7) / 8 * 8;
+  char *text = n ? malloc(padded) : NULL;
+  if (!text) {
+    heed_fail_memory(padded);
+    return NULL;
+  }
+  json_dumpb(header, text, n, JSON_COMPACT);
+  memset(text + n, ' ', padded - n);
+  *length = padded;
+  return text;
+}
+
+/* Writes the elements of any view in row-major order, through a buffer. */
+static bool write_view(heed_file *f, const heed_tensor *t) {
+  char chunk[CHUNK];
+  size_t size = heed_dtype_size(t->dtype), used = 0;
+  const char *data = t->storage->data;
+  int64_t at[HEED_MAX_DIM] = {0}, place = t->offset;
+  for (int64_t left = heed_tensor_numel(t); left > 0; left--) {
+    memcpy(chunk + used, data + (size_t)place * size, size);
+    used += size;
+    if (used == sizeof chunk || left == 1) {
+      if (!heed_file_write(f, chunk, used)) return false;
+      used = 0;
+    }
+    for (int d = t->shape.ndim - 1; d >= 0; d--) { /* the next position */
+      place += t->stride[d];
+      if (++at[d] < t->shape.dim[d]) break;
+      place -= at[d] * t->stride[d];
+      at[d] = 0;
+    }
+  }
+  return true;
+}
+
+static bool write_tensor(heed_file *f, const heed_tensor *t) {
+  if (!heed_tensor_is_contiguous(t)) return write_view(f, t);
+  size_t n = (size_t)heed_tensor_numel(t);
+  return heed_file_write(f, heed_tensor_data(t),
+                         n * heed_dtype_size(t->dtype));
+}
+
+static bool write_all(const char *path, json_t *header, int n,
+                      heed_tensor *const *tensors) {
+  size_t length;
+  char *text = dump(header, &length);
+  if (!text) return heed_fail_prefix("%s: %s: ", SAVE, path);
+  heed_file f;
+  bool ok = length <= MAX_HEADER ||
+            heed_fail("%s: %s: the names and metadata take %zu bytes, more "
+                      "than the %d that a header may have", SAVE, path,
+                      length, MAX_HEADER);
+  ok = ok && heed_file_begin(&f, SAVE, path);
+  if (ok) {
+    uint64_t first = length;
+    ok = heed_file_write(&f, &first, sizeof first) &&
+         heed_file_write(&f, text, length);
+    for (int i = 0; ok && i < n; i++) ok = write_tensor(&f, tensors[i]);
+    if (ok) ok = heed_file_commit(&f);
+    else heed_file_abandon(&f);
+  }
+  free(text);
+  return ok;
+}
+
+bool heed_safetensors_save(const char *path, int n, const heed_text *names,
+                           heed_tensor *const *tensors, int nmeta,
+                           const heed_text *metadata) {
+  json_t *header = json_object();
+  if (!header) return heed_fail_memory(sizeof(void *));
+  bool ok = put_metadata(header, nmeta, metadata) &&
+            put_tensors(header, n, names, tensors) &&
+            write_all(path, header, n, tensors);
+  json_decref(header);
+  return ok;
+}

@@ -1,0 +1,54 @@
+/*
+ * safetensors - files of named tensors, read and written.
+ * Layer: core. Read first: tensor.h.
+ *
+ *   8 bytes  n, the length of the header, little-endian
+ *   n bytes  a JSON object: name -> {"dtype": "F32", "shape": [2, 3],
+ *            "data_offsets": [begin, end]}, offsets counted from the end of
+ *            the header; "__metadata__" -> an object of strings
+ *   the rest the tensors' elements, row-major, little-endian, no gaps
+ *
+ * F32, F64, I64 and BOOL are read as they are. F16 and BF16 become float32,
+ * I32, I16, I8, U32, U16 and U8 become int64: none loses a bit.
+ *
+ * A file is not trusted: everything is checked against its size before memory
+ * is asked for, and it is read with pread, so that a file that is cut short
+ * meanwhile is an error and not a fault.
+ */
+#ifndef HEED_CORE_SAFETENSORS_H
+#define HEED_CORE_SAFETENSORS_H
+
+#include "core/tensor.h"
+
+typedef struct heed_safetensors heed_safetensors;
+
+/* Opens a file and checks its header; NULL with a message on failure. */
+heed_safetensors *heed_safetensors_open(const char *path);
+void heed_safetensors_close(heed_safetensors *s); /* NULL is allowed */
+
+/* The tensors, in the order in which their data lies in the file. */
+int heed_safetensors_count(const heed_safetensors *s);
+const char *heed_safetensors_name(const heed_safetensors *s, int i);
+/* Reads tensor i; the caller owns it. */
+heed_tensor *heed_safetensors_load(const heed_safetensors *s, int i);
+
+/* Calls `visit` for every pair of the metadata. */
+void heed_safetensors_metadata(const heed_safetensors *s,
+                               void (*visit)(void *user, const char *key,
+                                             const char *value),
+                               void *user);
+
+/* A name or a text, not ended by a zero. */
+typedef struct heed_text {
+  const char *data;
+  size_t length;
+} heed_text;
+
+/* Writes n tensors (any strides) in the given order, and nmeta pairs of
+   metadata: keys and values in turn. The file at `path` is replaced whole or,
+   on failure, stays as it was. */
+bool heed_safetensors_save(const char *path, int n, const heed_text *names,
+                           heed_tensor *const *tensors, int nmeta,
+                           const heed_text *metadata);
+
+#endif

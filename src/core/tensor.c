@@ -1,0 +1,150 @@
+/* tensor - a view of shared, counted storage. Layer: core. */
+#include "core/tensor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "core/node.h"
+
+static heed_storage *storage_new(size_t bytes) {
+  heed_storage *s = heed_mem_alloc(sizeof *s);
+  if (!s) return NULL;
+  *s = (heed_storage){.bytes = bytes};
+  s->data = heed_mem_alloc(bytes);
+  if (!s->data) {
+    heed_mem_free(s, sizeof *s);
+    return NULL;
+  }
+  return s;
+}
+
+/* Changes both counts; the watcher's bytes follow. */
+static void storage_count(heed_storage *s, int refs, int sole) {
+  bool was = s->refs > 0 && s->sole == s->refs;
+  s->refs += refs;
+  s->sole += sole;
+  bool is = s->refs > 0 && s->sole == s->refs;
+  if (s->watch && was != is)
+    *s->watch += is ? (int64_t)s->bytes : -(int64_t)s->bytes;
+  if (s->refs == 0) {
+    heed_mem_free(s->data, s->bytes);
+    heed_mem_free(s, sizeof *s);
+  }
+}
+
+/* A tensor without storage. */
+static heed_tensor *shell_new(heed_dtype dtype, const heed_shape *shape) {
+  heed_tensor *t = heed_mem_alloc(sizeof *t);
+  if (!t) return NULL;
+  t->refs = 1;
+  t->dtype = dtype;
+  t->shape = *shape;
+  t->offset = 0;
+  t->storage = NULL;
+  t->node = NULL;
+  t->slot = 0;
+  t->requires_grad = t->weak = t->watched = false;
+  t->grad = NULL;
+  return t;
+}
+
+heed_tensor *heed_tensor_new(const char *op, heed_dtype dtype,
+                             const heed_shape *shape) {
+  if (!heed_shape_check(op, shape, dtype)) return NULL;
+  size_t bytes = (size_t)heed_shape_numel(shape) * heed_dtype_size(dtype);
+  heed_tensor *t = shell_new(dtype, shape);
+  if (!t) return NULL;
+  heed_shape_strides(shape, t->stride);
+  t->storage = storage_new(bytes);
+  if (!t->storage) {
+    heed_mem_free(t, sizeof *t);
+    heed_fail_prefix("%s: %s %s: ", op, heed_dtype_name(dtype),
+                     heed_shape_text(shape));
+    return NULL;
+  }
+  t->storage->refs = 1;
+  return t;
+}
+
+heed_tensor *heed_tensor_scalar(heed_dtype dtype, double f, int64_t i) {
+  heed_tensor *t = heed_tensor_new("scalar", dtype, &(heed_shape){0});
+  if (!t) return NULL;
+  void *data = t->storage->data;
+  switch (dtype) {
+    case HEED_BOOL: *(unsigned char *)data = i != 0; break;
+    case HEED_INT64: *(int64_t *)data = i; break;
+    case HEED_FLOAT32: *(float *)data = (float)f; break;
+    default: *(double *)data = f; break;
+  }
+  return t;
+}
+
+heed_tensor *heed_tensor_view(heed_tensor *base, const heed_shape *shape,
+                              const int64_t *stride, int64_t offset) {
+  heed_tensor *t = shell_new(base->dtype, shape);
+  if (!t) return NULL;
+  memcpy(t->stride, stride, sizeof *stride * (size_t)shape->ndim);
+  t->offset = offset;
+  t->storage = base->storage;
+  storage_count(t->storage, 1, 0);
+  return t;
+}
+
+heed_tensor *heed_tensor_detach(heed_tensor *t) {
+  return heed_tensor_view(t, &t->shape, t->stride, t->offset);
+}
+
+heed_tensor *heed_tensor_ref(heed_tensor *t) {
+  if (t->watched && t->refs == 1) storage_count(t->storage, 0, -1);
+  t->refs++;
+  return t;
+}
+
+void heed_tensor_drop(heed_tensor *t) {
+  if (!t) return;
+  if (--t->refs > 0) {
+    if (t->watched && t->refs == 1) storage_count(t->storage, 0, 1);
+    return;
+  }
+  storage_count(t->storage, -1, 0);
+  heed_tensor *grad = t->grad;
+  heed_node *node = t->node;
+  heed_mem_free(t, sizeof *t);
+  heed_tensor_drop(grad);
+  heed_node_drop(node);
+}
+
+void heed_tensor_watch(heed_tensor *t, int64_t *count) {
+  if (t->watched) return;
+  t->watched = true;
+  if (!t->storage->watch) t->storage->watch = count;
+  if (t->refs == 1) storage_count(t->storage, 0, 1);
+}
+
+void heed_tensor_unwatch(heed_tensor *t) {
+  if (t->watched && t->refs == 1) storage_count(t->storage, 0, -1);
+  t->watched = false;
+  heed_tensor_drop(t);
+}
+
+bool heed_tensor_is_contiguous(const heed_tensor *t) {
+  int64_t step = 1;
+  for (int i = t->shape.ndim - 1; i >= 0; i--) {
+    if (t->shape.dim[i] == 0) return true;
+    if (t->shape.dim[i] == 1) continue;
+    if (t->stride[i] != step) return false;
+    step *= t->shape.dim[i];
+  }
+  return true;
+}
+
+const char *heed_tensor_text(const heed_tensor *t) {
+  static _Thread_local char buffer[4][220];
+  static _Thread_local unsigned turn;
+  char *text = buffer[turn++ % 4];
+  snprintf(text, sizeof buffer[0], "%s %s", heed_dtype_name(t->dtype),
+           heed_shape_text(&t->shape));
+  return text;
+}

@@ -1,0 +1,81 @@
+/*
+ * tensor - a view (shape, strides, offset) of shared, counted storage.
+ * Layer: core. Read first: shape.h, dtype.h.
+ *
+ * Owning: heed_tensor_new and the other makers give the caller a reference;
+ * heed_tensor_ref adds one, heed_tensor_drop gives one up.
+ */
+#ifndef HEED_CORE_TENSOR_H
+#define HEED_CORE_TENSOR_H
+
+#include "core/dtype.h"
+#include "core/shape.h"
+#include "heed.h"
+
+struct heed_node;
+
+typedef struct heed_storage {
+  int refs;  /* tensors that use it */
+  int sole;  /* of these, the ones that only their watcher keeps alive */
+  uint32_t version; /* counts in-place writes */
+  size_t bytes;
+  void *data;
+  int64_t *watch; /* the watcher's count of bytes that only it keeps alive */
+} heed_storage;
+
+struct heed_tensor {
+  int refs;
+  heed_dtype dtype;
+  heed_shape shape;
+  int64_t stride[HEED_MAX_DIM]; /* in elements */
+  int64_t offset;               /* of the first element, in elements */
+  heed_storage *storage;
+  /* gradients: a result has the node that made it, a leaf may have grad */
+  struct heed_node *node;
+  int slot; /* which output of node */
+  bool requires_grad;
+  bool weak;    /* a plain number: it takes the other operand's dtype */
+  bool watched; /* held by a watcher, see heed_tensor_watch */
+  heed_tensor *grad;
+};
+
+/* A new tensor, row-major, not filled. Fails for a shape that is negative or
+   too large, or without memory; `op` opens the message. */
+heed_tensor *heed_tensor_new(const char *op, heed_dtype dtype,
+                             const heed_shape *shape);
+heed_tensor *heed_tensor_scalar(heed_dtype dtype, double f, int64_t i);
+
+/* A new tensor that shares the storage of `base`; no graph. */
+heed_tensor *heed_tensor_view(heed_tensor *base, const heed_shape *shape,
+                              const int64_t *stride, int64_t offset);
+/* The same view of the same storage, without graph and gradient. */
+heed_tensor *heed_tensor_detach(heed_tensor *t);
+
+/* Takes over the caller's reference as the one of a watcher (the userdata of
+   the binding): from now on *count holds, among others, the bytes of this
+   storage whenever nothing but watchers keeps it alive. */
+void heed_tensor_watch(heed_tensor *t, int64_t *count);
+/* The watcher's end: forgets it and drops the reference. */
+void heed_tensor_unwatch(heed_tensor *t);
+
+static inline void *heed_tensor_data(const heed_tensor *t) {
+  return (char *)t->storage->data +
+         t->offset * (int64_t)heed_dtype_size(t->dtype);
+}
+
+static inline int64_t heed_tensor_numel(const heed_tensor *t) {
+  return heed_shape_numel(&t->shape);
+}
+
+/* Row-major without gaps. */
+bool heed_tensor_is_contiguous(const heed_tensor *t);
+
+/* Does this tensor take part in gradients? */
+static inline bool heed_tensor_tracks(const heed_tensor *t) {
+  return t->requires_grad || t->node;
+}
+
+/* "float32 [2 3]", like heed_shape_text. */
+const char *heed_tensor_text(const heed_tensor *t);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * heed.h - the public C interface: tensors, ops by name, gradients.
+ *
+ * A tensor is a counted reference. A function that returns a heed_tensor *
+ * gives the caller one reference, to be given up with heed_tensor_drop.
+ * A function that fails returns NULL or false and leaves a message in
+ * heed_error(), which belongs to the calling thread until its next failure.
+ * A tensor, and what it is connected to, belongs to one thread at a time.
+ */
+#ifndef HEED_H
+#define HEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define HEED_API __attribute__((visibility("default")))
+#else
+#define HEED_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct heed_tensor heed_tensor;
+
+typedef enum heed_dtype {
+  HEED_BOOL,
+  HEED_INT64,
+  HEED_FLOAT32,
+  HEED_FLOAT64,
+  HEED_NDTYPE
+} heed_dtype;
+
+#define HEED_MAX_DIM 8
+
+/* Prepares the library; call it once before anything else. Cheap to repeat.
+   Fails when the environment names an instruction set that is not there. */
+HEED_API bool heed_init(void);
+
+/* The message of the last failure in this thread. */
+HEED_API const char *heed_error(void);
+
+/* A new tensor of `ndim` sizes; data (row-major, may be NULL: zeros) is
+   copied. */
+HEED_API heed_tensor *heed_tensor_make(heed_dtype dtype, int ndim,
+                                       const int64_t *size, const void *data);
+HEED_API heed_tensor *heed_tensor_ref(heed_tensor *t);
+HEED_API void heed_tensor_drop(heed_tensor *t); /* NULL is allowed */
+
+HEED_API heed_dtype heed_tensor_dtype(const heed_tensor *t);
+HEED_API int heed_tensor_ndim(const heed_tensor *t);
+HEED_API int64_t heed_tensor_size(const heed_tensor *t, int dim);
+/* Copies every element, row-major, in the tensor's own dtype. */
+HEED_API bool heed_tensor_read(heed_tensor *t, void *data, size_t bytes);
+
+/* Runs the op `name` on `nin` inputs (NULL for an optional one left out);
+   attributes keep their defaults, or are given as "dim=0, keepdim=true" with
+   axes counted from 0. Writes up to `nout` results, returns how many the op
+   has, or -1. */
+HEED_API int heed_run(const char *name, heed_tensor *const *in, int nin,
+                      const char *attributes, heed_tensor **out, int nout);
+
+/* Gradients: mark leaves, run ops, then backward from a result. `gradient`
+   is NULL for a result with one element. */
+HEED_API bool heed_tensor_require(heed_tensor *t, bool requires_grad);
+HEED_API bool heed_tensor_backward(heed_tensor *t, heed_tensor *gradient);
+HEED_API heed_tensor *heed_tensor_grad(const heed_tensor *t); /* or NULL */
+
+HEED_API void heed_set_num_threads(int n); /* at least 1 */
+HEED_API int heed_get_num_threads(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

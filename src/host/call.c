@@ -1,0 +1,82 @@
+/*
+ * call - protected calls as the program makes them. Layer: host.
+ *
+ * Ctrl-C cannot raise an error where it arrives: the interpreter may be in
+ * the middle of anything. The signal only sets a hook, and the hook raises
+ * the error before the next Lua instruction.
+ */
+#include "host/call.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+/* the state that a Ctrl-C stops: that of the innermost heed_call */
+static lua_State *volatile running;
+
+static void raise_interrupt(lua_State *L, lua_Debug *where) {
+  (void)where;
+  lua_sethook(L, NULL, 0, 0);
+  luaL_error(L, "interrupted!");
+}
+
+static void on_interrupt(int number) {
+  (void)number;
+  lua_sethook(running, raise_interrupt,
+              LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+/* The message handler: turns the error object into what the user reads. */
+static int describe(lua_State *L) {
+  const char *message = lua_tostring(L, 1);
+  if (!message) {
+    if (luaL_callmeta(L, 1, "__tostring") && lua_isstring(L, -1)) return 1;
+    message =
+        lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
+  }
+  luaL_traceback(L, L, message, 1);
+  return 1;
+}
+
+int heed_call(lua_State *L, int nargs, int nresults) {
+  int function = lua_gettop(L) - nargs;
+  lua_pushcfunction(L, describe);
+  lua_insert(L, function);
+
+  /* One shot: a second Ctrl-C finds the system's handling and ends a program
+     that does not come back to Lua. No restart: a pending read must end. */
+  struct sigaction action, before;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_interrupt;
+  action.sa_flags = (int)SA_RESETHAND;
+  sigemptyset(&action.sa_mask);
+  lua_State *outer = running;
+  running = L;
+  sigaction(SIGINT, &action, &before);
+
+  int status = lua_pcall(L, nargs, nresults, function);
+
+  sigaction(SIGINT, &before, NULL);
+  running = outer;
+  /* a Ctrl-C that came too late for the call is void */
+  if (lua_gethook(L) == raise_interrupt) lua_sethook(L, NULL, 0, 0);
+  lua_remove(L, function);
+  return status;
+}
+
+void heed_call_complain(const char *message) {
+  fflush(stdout);
+  fprintf(stderr, "heed: %s\n", message);
+  fflush(stderr);
+}
+
+int heed_call_report(lua_State *L, int status) {
+  if (status != LUA_OK) {
+    const char *message = lua_tostring(L, -1);
+    heed_call_complain(message ? message : "(error without a message)");
+    lua_pop(L, 1);
+  }
+  return status;
+}

@@ -1,0 +1,726 @@
+/*
+ * attention - attention in float32 on vectors. Layer: kernel.
+ * Read first: attention.h, attention_plain.c (the same in plain words), vec.h.
+ *
+ * Four rows (a tile) are worked on at once, each over all of its keys:
+ *   1. scores  S = Q K^T       2. shape and mask a row, softmax
+ *   3. out     O = P V, divided by the sum of P as it is stored
+ * Only a tile of scores exists at a time. Back, for blocks of BLOCK rows:
+ *   1. S = Q K^T and D = dO V^T, by tiles   2. P and dS, row by row, in place
+ *   3. dQ = dS K, by tiles                  4. dV += P^T dO, dK += dS^T Q
+ * All five products are one function, `product`: C = A B, with B cut into
+ * panels of PANEL columns and a tile of C held in registers. Every element
+ * of C is one sum in the order of the depth, however C is cut. Example: 6
+ * queries over 20 keys with 8 floats to a vector: S is a tile of 4 and one
+ * of 2 rows; K^T is packed as panels of keys 0..15 and 16..31, the last 12
+ * of them zeros, of which the second vector is skipped.
+ *
+ * NaN: products first run over all keys of a tile, with 0 for those that are
+ * not allowed. When NaN or inf comes out, it may be of such a key (0 * NaN),
+ * and the product is done again without touching what has a factor of 0.
+ * Adding 0 changes no sum, so both ways agree where both are finite.
+ */
+#include "kernel/attention.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernel/kernel.h"
+#include "kernel/philox.h"
+#include "kernel/vec.h"
+
+#define PANEL (2 * VF) /* columns of a panel */
+#define TILE 4         /* rows of a tile */
+#define BLOCK 32       /* rows of a block of the backward pass */
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
+/* ---- lanes -------------------------------------------------------------- */
+
+#define SHUFFLE __builtin_shufflevector
+#if VF == 4
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
+#define TURN_1(a) SHUFFLE(a, a, 1, 0, 3, 2)
+#define TURN_2(a) SHUFFLE(a, a, 2, 3, 0, 1)
+#define OVER_LANES(x, f) (x = f(x, TURN_2(x)), x = f(x, TURN_1(x)))
+#elif VF == 8
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define TURN_1(a) SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6)
+#define TURN_2(a) SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5)
+#define TURN_4(a) SHUFFLE(a, a, 4, 5, 6, 7, 0, 1, 2, 3)
+#define OVER_LANES(x, f) \
+  (x = f(x, TURN_4(x)), x = f(x, TURN_2(x)), x = f(x, TURN_1(x)))
+#else
+#define ZIP_LOW(a, b)                                                      \
+  SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH(a, b)                                                     \
+  SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define TURN_1(a) \
+  SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
+#define TURN_2(a) \
+  SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
+#define TURN_4(a) \
+  SHUFFLE(a, a, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)
+#define TURN_8(a) \
+  SHUFFLE(a, a, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)
+#define OVER_LANES(x, f)                                          \
+  (x = f(x, TURN_8(x)), x = f(x, TURN_4(x)), x = f(x, TURN_2(x)), \
+   x = f(x, TURN_1(x)))
+#endif
+
+VEC_INLINE vf plus(vf a, vf b) { return a + b; }
+
+/* The sum, or the largest, of all lanes, in every lane. */
+VEC_INLINE vf sum_lanes(vf x) { return OVER_LANES(x, plus); }
+VEC_INLINE vf max_lanes(vf x) { return OVER_LANES(x, vf_max); }
+
+/* Rows of a VF x VF square become columns: each step zips the first half
+   with the second, which turns the bits of (row, column) round by one. */
+VEC_INLINE void turn_square(vf *row) {
+  for (int step = 1; step < VF; step *= 2) {
+    vf next[VF];
+    UNROLL for (int i = 0; i < VF / 2; i++) {
+      next[2 * i] = ZIP_LOW(row[i], row[i + VF / 2]);
+      next[2 * i + 1] = ZIP_HIGH(row[i], row[i + VF / 2]);
+    }
+    memcpy(row, next, sizeof next);
+  }
+}
+
+/* ---- the second factor of a product ------------------------------------- */
+
+/* Row k, columns PANEL * p ... of B lie at data + k * step + p * panel; what
+   is read goes up to a whole vector, so short rows must be padded. */
+typedef struct factor {
+  const float *data;
+  int64_t step, panel;
+} factor;
+
+static int64_t padded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/* B = the transpose of n rows of d numbers, packed to panels; columns n ...
+   of the last one are zeros. */
+static factor pack_turned(int64_t n, int64_t d, const float *rows,
+                          int64_t stride, float *to) {
+  for (int64_t j = 0; j < padded(n, PANEL); j += VF) {
+    float *panel = to + j / PANEL * PANEL * d + j % PANEL;
+    int64_t left = n - j < VF ? n - j : VF, e = 0;
+    const float *from = rows + j * stride;
+    if (left <= 0) {
+      for (; e < d; e++) vf_store(panel + e * PANEL, (vf){0});
+      continue;
+    }
+    for (; e + VF <= d; e += VF) {
+      vf square[VF];
+      UNROLL for (int i = 0; i < VF; i++)
+        square[i] = i < left ? vf_load(from + i * stride + e) : (vf){0};
+      turn_square(square);
+      UNROLL for (int i = 0; i < VF; i++)
+        vf_store(panel + (e + i) * PANEL, square[i]);
+    }
+    for (; e < d; e++)
+      vf_store(panel + e * PANEL, vf_gather_n(from + e, stride, left, 0));
+  }
+  return (factor){to, PANEL, PANEL * d};
+}
+
+/* B = n rows of d numbers: as they lie when they are whole vectors, else
+   copied to `to`, padded with zeros. */
+static factor take_rows(int64_t n, int64_t d, const float *rows,
+                        int64_t stride, float *to) {
+  if (d % VF == 0) return (factor){rows, stride, PANEL};
+  int64_t wide = padded(d, VF);
+  for (int64_t i = 0; i < n; i++) {
+    memcpy(to + i * wide, rows + i * stride, sizeof *to * (size_t)d);
+    memset(to + i * wide + d, 0, sizeof *to * (size_t)(wide - d));
+  }
+  return (factor){to, wide, PANEL};
+}
+
+/* ---- the product -------------------------------------------------------- */
+
+/* The first factor: element (i, k) at data[i * row + k * step]. */
+typedef struct left_factor {
+  const float *data;
+  int64_t row, step;
+} left_factor;
+
+typedef enum product_kind {
+  SET,  /* C = A B */
+  GAIN, /* C[i] = gain[i] * (A B)[i] */
+  ADD   /* C += A B */
+} product_kind;
+
+VEC_INLINE vf load_lanes(const float *p, int64_t n) {
+  return n >= VF ? vf_load(p) : vf_load_n(p, n, 0);
+}
+VEC_INLINE void store_lanes(float *p, vf v, int64_t n) {
+  if (n >= VF) vf_store(p, v);
+  else vf_store_n(p, v, n);
+}
+
+/* rows x (vecs * VF) elements of C, of which n columns are written; rows,
+   vecs and kind are constants where this is used. */
+VEC_INLINE void tile(int rows, int vecs, product_kind kind, int64_t n,
+                     int64_t depth, left_factor a, const float *b,
+                     int64_t step, float *c, int64_t c_row,
+                     const float *gain) {
+  vf sum[TILE][2];
+  UNROLL for (int i = 0; i < rows; i++)
+    UNROLL for (int v = 0; v < vecs; v++)
+      sum[i][v] = kind == ADD ? load_lanes(c + i * c_row + v * VF, n - v * VF)
+                              : (vf){0};
+  for (int64_t k = 0; k < depth; k++) {
+    vf right[2];
+    UNROLL for (int v = 0; v < vecs; v++)
+      right[v] = vf_load(b + k * step + v * VF);
+    UNROLL for (int i = 0; i < rows; i++) {
+      vf left = vf_all(a.data[i * a.row + k * a.step]);
+      UNROLL for (int v = 0; v < vecs; v++) sum[i][v] += left * right[v];
+    }
+  }
+  UNROLL for (int i = 0; i < rows; i++)
+    UNROLL for (int v = 0; v < vecs; v++) {
+      if (kind == GAIN) sum[i][v] *= gain[i];
+      store_lanes(c + i * c_row + v * VF, sum[i][v], n - v * VF);
+    }
+}
+
+#define TILE_ROWS(rows)                                                   \
+  if (n > VF) tile(rows, 2, kind, n, depth, a, b, step, c, c_row, gain);  \
+  else tile(rows, 1, kind, n, depth, a, b, step, c, c_row, gain)
+
+VEC_INLINE void any_tile(product_kind kind, int64_t m, int64_t n,
+                         int64_t depth, left_factor a, const float *b,
+                         int64_t step, float *c, int64_t c_row,
+                         const float *gain) {
+  if (m >= 4) { TILE_ROWS(4); }
+  else if (m == 3) { TILE_ROWS(3); }
+  else if (m == 2) { TILE_ROWS(2); }
+  else { TILE_ROWS(1); }
+}
+
+/* The same sums; what has a factor of 0 in A is not touched. */
+static void product_skipping(product_kind kind, int64_t m, int64_t n,
+                             int64_t depth, left_factor a, factor b, float *c,
+                             int64_t c_row, const float *gain) {
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j += VF) {
+      const float *right = b.data + j / PANEL * b.panel + j % PANEL;
+      float *to = c + i * c_row + j;
+      vf sum = kind == ADD ? load_lanes(to, n - j) : (vf){0};
+      for (int64_t k = 0; k < depth; k++) {
+        float left = a.data[i * a.row + k * a.step];
+        if (left != 0) sum += vf_all(left) * vf_load(right + k * b.step);
+      }
+      if (kind == GAIN) sum *= gain[i];
+      store_lanes(to, sum, n - j);
+    }
+}
+
+/* C [m n], rows c_row apart, from A [m depth] and B [depth n]. depth = 0
+   gives zeros. With `skip` zeros in A are skipped. */
+VEC_INLINE void product(product_kind kind, bool skip, int64_t m, int64_t n,
+                        int64_t depth, left_factor a, factor b, float *c,
+                        int64_t c_row, const float *gain) {
+  if (skip) {
+    product_skipping(kind, m, n, depth, a, b, c, c_row, gain);
+    return;
+  }
+  for (int64_t j = 0; j < n; j += PANEL) {
+    left_factor rows = a;
+    for (int64_t i = 0; i < m; i += TILE) {
+      rows.data = a.data + i * a.row;
+      any_tile(kind, m - i, n - j < PANEL ? n - j : PANEL, depth, rows,
+               b.data + j / PANEL * b.panel, b.step, c + i * c_row + j, c_row,
+               gain ? gain + i : NULL);
+    }
+  }
+}
+
+static void product_set(int64_t m, int64_t n, int64_t depth, left_factor a,
+                        factor b, float *c, int64_t c_row) {
+  product(SET, false, m, n, depth, a, b, c, c_row, NULL);
+}
+static void product_gain(bool skip, int64_t m, int64_t n, int64_t depth,
+                         left_factor a, factor b, float *c, int64_t c_row,
+                         const float *gain) {
+  product(GAIN, skip, m, n, depth, a, b, c, c_row, gain);
+}
+static void product_add(bool skip, int64_t m, int64_t n, int64_t depth,
+                        left_factor a, factor b, float *c, int64_t c_row) {
+  product(ADD, skip, m, n, depth, a, b, c, c_row, NULL);
+}
+
+/* ---- scratch ------------------------------------------------------------ */
+
+typedef struct work {
+  const heed_attention *a;
+  int64_t first_key, end_key; /* what the key mask leaves, at its ends */
+  bool partial;  /* may a key of a tile have a factor of 0? */
+  bool skip;     /* see product */
+  int64_t wide;  /* between rows of scores */
+  factor keys_turned, values_turned, keys, values;
+  float *score, *other; /* rows of scores, and of dO V^T */
+  float *slope, *drop;  /* of one row: slope of the softcap, drop factors */
+  uint32_t *word;
+  float *rows; /* room for padded rows of a block */
+} work;
+
+/* Rows of scores do not lie a power of two apart: columns of them, which
+   dS^T reads, would share few places of the cache. */
+static int64_t score_width(const heed_attention *a) {
+  return padded(a->tk, 4 * PHILOX_LANES > PANEL ? 4 * PHILOX_LANES : PANEL) +
+         64 / (int64_t)sizeof(float);
+}
+
+/* The next n floats of *room, which moves on; lines of cache stay whole. */
+static float *cut(char **room, int64_t n) {
+  float *p = (float *)*room;
+  *room += padded(n * (int64_t)sizeof *p, 64);
+  return p;
+}
+
+static char *cut_work(const heed_attention *a, bool backward, char *room,
+                      work *w, float **pack) {
+  int64_t across = padded(a->tk, PANEL);
+  int64_t d = padded(a->d, VF), dv = padded(a->dv, VF);
+  int64_t rows = backward ? BLOCK : TILE;
+  w->a = a;
+  w->wide = score_width(a);
+  pack[0] = cut(&room, across * a->d);
+  pack[1] = cut(&room, backward ? across * a->dv : 0);
+  pack[2] = cut(&room, backward && d != a->d ? a->tk * d : 0);
+  pack[3] = cut(&room, !backward && dv != a->dv ? a->tk * dv : 0);
+  w->score = cut(&room, rows * w->wide);
+  w->other = cut(&room, backward ? rows * w->wide : 0);
+  w->slope = cut(&room, w->wide);
+  w->drop = cut(&room, w->wide);
+  w->word = (uint32_t *)cut(&room, w->wide);
+  w->rows = cut(&room, backward ? BLOCK * (d > dv ? d : dv) : 0);
+  return room;
+}
+
+static size_t room_size(const heed_attention *a, bool backward) {
+  static char start[64];
+  work w;
+  float *pack[4];
+  return (size_t)(cut_work(a, backward, start, &w, pack) - start);
+}
+
+static float *place(const heed_grid *g, int64_t head, int64_t row) {
+  return (float *)g->data + head * g->head + row * g->row;
+}
+
+static work work_begin(const heed_attention *a, bool backward, void *room) {
+  work w;
+  float *pack[4];
+  cut_work(a, backward, room, &w, pack);
+  const float *k = a->k.data, *v = a->v.data;
+  w.keys_turned = pack_turned(a->tk, a->d, k, a->k.row, pack[0]);
+  if (backward) {
+    w.values_turned = pack_turned(a->tk, a->dv, v, a->v.row, pack[1]);
+    w.keys = take_rows(a->tk, a->d, k, a->k.row, pack[2]);
+  } else {
+    w.values = take_rows(a->tk, a->dv, v, a->v.row, pack[3]);
+  }
+  const uint8_t *mask = a->key_mask.data;
+  w.first_key = 0;
+  w.end_key = a->tk;
+  if (mask) {
+    int64_t step = a->key_mask.column;
+    while (w.end_key > 0 && !mask[(w.end_key - 1) * step]) w.end_key--;
+    while (w.first_key < w.end_key && !mask[w.first_key * step])
+      w.first_key++;
+  }
+  w.partial = mask || a->mask.data || a->bias.data || a->valid.data ||
+              a->dropout || a->left < a->tq + a->tk ||
+              a->right < a->tq + a->tk;
+  w.skip = false;
+  return w;
+}
+
+/* ---- one tile ----------------------------------------------------------- */
+
+/* Up to TILE rows of one head, or with tq = 1 of several heads, with the
+   keys they may see: row r sees keys lo[r] .. hi[r] - 1, which lie all in
+   first .. end - 1; first is at the start of a panel, end of a vector. */
+typedef struct span {
+  int64_t head, query, rows;
+  int64_t lo[TILE], hi[TILE], first, end;
+} span;
+
+static int64_t row_step(const heed_attention *a, const heed_grid *g) {
+  return a->tq == 1 ? g->head : g->row;
+}
+
+static void row_number(const heed_attention *a, const span *t, int64_t r,
+                       int64_t *head, int64_t *query) {
+  *head = a->tq == 1 ? t->head + r : t->head;
+  *query = a->tq == 1 ? 0 : t->query + r;
+}
+
+/* The tile that starts at `row` and ends before `end`. */
+static span span_at(const work *w, int64_t row, int64_t end) {
+  const heed_attention *a = w->a;
+  span t = {.head = row / a->tq, .query = row % a->tq};
+  int64_t left = a->tq == 1 ? end - row : a->tq - t.query;
+  if (left > end - row) left = end - row;
+  t.rows = left < TILE ? left : TILE;
+  t.first = a->tk;
+  for (int64_t r = 0; r < t.rows; r++) {
+    int64_t head, query;
+    row_number(a, &t, r, &head, &query);
+    heed_attention_range(a, query, &t.lo[r], &t.hi[r]);
+    if (t.lo[r] < w->first_key) t.lo[r] = w->first_key;
+    if (t.hi[r] > w->end_key) t.hi[r] = w->end_key;
+    if (t.lo[r] >= t.hi[r]) {
+      t.lo[r] = t.hi[r] = 0;
+      continue;
+    }
+    if (t.lo[r] < t.first) t.first = t.lo[r];
+    if (t.hi[r] > t.end) t.end = t.hi[r];
+  }
+  t.first = t.first < t.end ? t.first / PANEL * PANEL : 0;
+  t.end = padded(t.end, VF);
+  return t;
+}
+
+/* c[r * wide + j] = (row r of x) . (key or value j) for the span's keys. */
+static void span_product(const work *w, const span *t, const heed_grid *x,
+                         int64_t d, factor turned, float *c) {
+  const heed_attention *a = w->a;
+  turned.data += t->first / PANEL * turned.panel;
+  product_set(t->rows, t->end - t->first, d,
+              (left_factor){place(x, t->head, t->query), row_step(a, x), 1},
+              turned, c + t->first, w->wide);
+}
+
+/* x[j] = keep ? x[j] : -inf, by the bools at mask. */
+static void apply_mask(float *restrict x, int64_t n,
+                       const uint8_t *restrict mask, int64_t step) {
+  if (step == 1)
+    for (int64_t j = 0; j < n; j++) x[j] = mask[j] ? x[j] : -INFINITY;
+  else
+    for (int64_t j = 0; j < n; j++) x[j] = mask[j * step] ? x[j] : -INFINITY;
+}
+
+/* A bias of -inf shuts a key out, whatever its score is. */
+static void apply_bias(float *restrict x, int64_t n,
+                       const float *restrict bias, int64_t step) {
+  for (int64_t j = 0; j < n; j++) {
+    float b = bias[j * step];
+    x[j] = b == -INFINITY ? b : x[j] + b;
+  }
+}
+
+/* Turns products q . k in s[first .. end) into scores, -inf for what is not
+   allowed; with `slope`, ds / d(scale q . k) there when there is a softcap. */
+static void shape_scores(const work *w, const span *t, int64_t r, float *s,
+                         float *slope) {
+  const heed_attention *a = w->a;
+  int64_t head, query, lo = t->lo[r], hi = t->hi[r], n = hi - lo;
+  row_number(a, t, r, &head, &query);
+  if (a->softcap > 0) {
+    float by = (float)(a->scale / a->softcap), cap = (float)a->softcap;
+    for (int64_t j = t->first; j < t->end; j += VF) {
+      vf y = vf_tanh(vf_load(s + j) * by);
+      vf_store(s + j, y * cap);
+      if (slope) vf_store(slope + j, 1.0f - y * y);
+    }
+  } else {
+    float scale = (float)a->scale;
+    for (int64_t j = t->first; j < t->end; j += VF)
+      vf_store(s + j, vf_load(s + j) * scale);
+  }
+  if (a->alibi.data) {
+    float by = *place(&a->alibi, head, 0);
+    int64_t here = query + a->shift;
+    for (int64_t j = lo; j < hi; j++)
+      s[j] -= by * (float)(j < here ? here - j : j - here);
+  }
+  if (a->bias.data)
+    apply_bias(s + lo, n, place(&a->bias, head, query) + lo * a->bias.column,
+               a->bias.column);
+  if (a->mask.data)
+    apply_mask(s + lo, n,
+               (uint8_t *)a->mask.data + head * a->mask.head +
+                   query * a->mask.row + lo * a->mask.column,
+               a->mask.column);
+  if (a->key_mask.data)
+    apply_mask(s + lo, n,
+               (uint8_t *)a->key_mask.data + lo * a->key_mask.column,
+               a->key_mask.column);
+  for (int64_t j = t->first; j < lo; j++) s[j] = -INFINITY;
+  for (int64_t j = hi; j < t->end; j++) s[j] = -INFINITY;
+}
+
+/* Drop factors of keys first .. end - 1 of a row, at w->drop. */
+static void draw(const work *w, const span *t, int64_t r) {
+  const heed_attention *a = w->a;
+  int64_t head, query;
+  row_number(a, t, r, &head, &query);
+  /* the words of a row start at key 0; first and end are multiples of 4 */
+  philox_words(a->seed, a->first_head + (uint64_t)head, (uint32_t)query,
+               (uint32_t)(t->first / 4), (t->end - t->first) / 4, w->word);
+  float keep = (float)a->keep_factor;
+  for (int64_t j = t->first; j < t->end; j++)
+    w->drop[j] = w->word[j - t->first] < a->drop_below ? 0 : keep;
+}
+
+static bool any_nan(const float *s, int64_t n) {
+  for (int64_t j = 0; j < n; j++)
+    if (s[j] != s[j]) return true;
+  return false;
+}
+
+/* ---- forward ------------------------------------------------------------ */
+
+/* Row r of a tile: s becomes e^(s - m), dropped; returns 1 / sum, and 0 with
+   m = -inf when there is nothing to attend to. */
+static float soften(const work *w, const span *t, int64_t r, float *s,
+                    float *m) {
+  const heed_attention *a = w->a;
+  shape_scores(w, t, r, s, NULL);
+  vf top = vf_all(-INFINITY), sum = {0};
+  for (int64_t j = t->first; j < t->end; j += VF)
+    top = vf_max(vf_load(s + j), top);
+  top = max_lanes(top);
+  *m = top[0];
+  if (*m == -INFINITY) {
+    if (!any_nan(s + t->first, t->end - t->first)) {
+      memset(s + t->first, 0, sizeof *s * (size_t)(t->end - t->first));
+      return 0;
+    }
+    *m = 0;
+  }
+  float sink = 0;
+  if (a->sinks.data) {
+    int64_t head, query;
+    row_number(a, t, r, &head, &query);
+    sink = *place(&a->sinks, head, 0);
+    if (sink > *m) *m = sink;
+    sink = vf_exp(vf_all(sink - *m))[0];
+  }
+  top = vf_all(*m);
+  for (int64_t j = t->first; j < t->end; j += VF) {
+    vf e = vf_exp(vf_load(s + j) - top);
+    vf_store(s + j, e);
+    sum += e;
+  }
+  if (a->dropout) {
+    draw(w, t, r);
+    for (int64_t j = t->first; j < t->end; j += VF)
+      vf_store(s + j, vf_load(s + j) * vf_load(w->drop + j));
+  }
+  return 1 / (sum_lanes(sum)[0] + sink);
+}
+
+static bool all_finite(const float *x, int64_t n) {
+  vf bad = {0};
+  int64_t i = 0;
+  for (; i + VF <= n; i += VF) bad += vf_load(x + i) * 0.0f;
+  float rest = 0;
+  for (; i < n; i++) rest += x[i] * 0.0f;
+  return sum_lanes(bad)[0] + rest == 0;
+}
+
+static void forward(const heed_attention *a, int64_t begin, int64_t end,
+                    void *room) {
+  work w = work_begin(a, false, room);
+  for (int64_t row = begin; row < end;) {
+    span t = span_at(&w, row, end);
+    float gain[TILE];
+    span_product(&w, &t, &a->q, a->d, w.keys_turned, w.score);
+    for (int64_t r = 0; r < t.rows; r++) {
+      float m;
+      gain[r] = soften(&w, &t, r, w.score + r * w.wide, &m);
+      if (!a->stats) continue;
+      float *stats = (float *)a->stats + 2 * (row + r);
+      stats[0] = m;
+      stats[1] = gain[r];
+    }
+    left_factor p = {w.score + t.first, w.wide, 1};
+    factor v = w.values;
+    int64_t depth = (t.end < a->tk ? t.end : a->tk) - t.first;
+    v.data += t.first * v.step;
+    float *out = place(&a->out, t.head, t.query);
+    int64_t step = row_step(a, &a->out);
+    product_gain(false, t.rows, a->dv, depth, p, v, out, step, gain);
+    bool good = true;
+    for (int64_t r = 0; w.partial && r < t.rows; r++)
+      good = good && all_finite(out + r * step, a->dv);
+    if (!good)
+      product_gain(true, t.rows, a->dv, depth, p, v, out, step, gain);
+    row += t.rows;
+  }
+}
+
+/* ---- backward ----------------------------------------------------------- */
+
+static float dot(int64_t n, const float *x, const float *y) {
+  vf sum = {0};
+  int64_t i = 0;
+  for (; i + VF <= n; i += VF) sum += vf_load(x + i) * vf_load(y + i);
+  float rest = 0;
+  for (; i < n; i++) rest += x[i] * y[i];
+  return sum_lanes(sum)[0] + rest;
+}
+
+static void add_bias_gradient(float *restrict to, int64_t step, int64_t n,
+                              const float *restrict ds) {
+  if (step == 1)
+    for (int64_t j = 0; j < n; j++) to[j] += ds[j];
+  else
+    for (int64_t j = 0; j < n; j++) to[j * step] += ds[j];
+}
+
+/* Row r of a tile: products q . k in s become the dropped p, products
+   dout . v in ds become scale * ds. */
+static void row_backward(const work *w, const span *t, int64_t r, float *s,
+                         float *ds) {
+  const heed_attention *a = w->a;
+  int64_t head, query;
+  row_number(a, t, r, &head, &query);
+  const float *stats = (float *)a->stats + 2 * (head * a->tq + query);
+  if (stats[0] == -INFINITY) {
+    memset(s + t->first, 0, sizeof *s * (size_t)(t->end - t->first));
+    memset(ds + t->first, 0, sizeof *s * (size_t)(t->end - t->first));
+    return;
+  }
+  bool capped = a->softcap > 0;
+  shape_scores(w, t, r, s, capped ? w->slope : NULL);
+  if (a->dropout) draw(w, t, r);
+  vf m = vf_all(stats[0]), over = vf_all(stats[1]);
+  vf delta = vf_all(dot(a->dv, place(&a->dout, head, query),
+                        place(&a->out, head, query)));
+  for (int64_t j = t->first; j < t->end; j += VF) {
+    vf p = vf_exp(vf_load(s + j) - m) * over, dp = vf_load(ds + j), kept = p;
+    if (a->dropout) {
+      vf drop = vf_load(w->drop + j);
+      dp = vf_pick(drop == 0.0f, drop, dp * drop);
+      kept = p * drop;
+    }
+    vf_store(s + j, kept);
+    vf_store(ds + j, vf_pick(p == 0.0f, p, p * (dp - delta)));
+  }
+  if (a->dbias.data && !w->skip)
+    add_bias_gradient(place(&a->dbias, head, query) +
+                          t->lo[r] * a->dbias.column,
+                      a->dbias.column, t->hi[r] - t->lo[r], ds + t->lo[r]);
+  float scale = (float)a->scale;
+  for (int64_t j = t->first; j < t->end; j += VF) {
+    vf x = vf_load(ds + j) * scale;
+    vf_store(ds + j, capped ? x * vf_load(w->slope + j) : x);
+  }
+}
+
+/* Rows begin .. end - 1, at most BLOCK, of one head (tq = 1: of several). */
+static void block_backward(work *w, int64_t begin, int64_t end) {
+  const heed_attention *a = w->a;
+  int64_t n = end - begin, first = a->tk, last = 0;
+  /* 1. to 3.: tiles */
+  span tiles[BLOCK / TILE];
+  int count = 0;
+  for (int64_t row = begin; row < end; count++) {
+    span t = tiles[count] = span_at(w, row, end);
+    row += t.rows;
+    if (t.first < t.end && t.first < first) first = t.first;
+    if (t.end > last) last = t.end;
+  }
+  if (last > a->tk) last = a->tk;
+  for (int i = 0; i < count; i++) {
+    const span *t = &tiles[i];
+    int64_t at = i * TILE * w->wide;
+    float *score = w->score + at, *other = w->other + at;
+    span_product(w, t, &a->q, a->d, w->keys_turned, score);
+    span_product(w, t, &a->dout, a->dv, w->values_turned, other);
+    for (int64_t r = 0; r < t->rows; r++) {
+      float *s = score + r * w->wide, *ds = other + r * w->wide;
+      row_backward(w, t, r, s, ds);
+      for (int64_t j = first; j < last; j++)
+        if (j < t->first || j >= t->end) s[j] = ds[j] = 0;
+    }
+    factor keys = w->keys;
+    keys.data += t->first * keys.step;
+    int64_t depth = (t->end < a->tk ? t->end : a->tk) - t->first;
+    float one[TILE] = {1, 1, 1, 1};
+    product_gain(w->skip, t->rows, a->d, depth,
+                 (left_factor){other + t->first, w->wide, 1}, keys,
+                 place(&a->dq, t->head, t->query), row_step(a, &a->dq), one);
+  }
+  /* 4.: sums over the rows of the block */
+  if (first >= last) return;
+  int64_t head = tiles[0].head, query = tiles[0].query;
+  left_factor p = {w->score + first, 1, w->wide};
+  left_factor ds = {w->other + first, 1, w->wide};
+  product_add(w->skip, last - first, a->dv, n, p,
+              take_rows(n, a->dv, place(&a->dout, head, query),
+                        row_step(a, &a->dout), w->rows),
+              place(&a->dvalue, 0, first), a->dvalue.row);
+  product_add(w->skip, last - first, a->d, n, ds,
+              take_rows(n, a->d, place(&a->q, head, query),
+                        row_step(a, &a->q), w->rows),
+              place(&a->dk, 0, first), a->dk.row);
+}
+
+static void clear(const heed_grid *g, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows; i++)
+    memset(place(g, 0, i), 0, sizeof(float) * (size_t)columns);
+}
+
+static void group_backward(work *w) {
+  const heed_attention *a = w->a;
+  int64_t rows = a->heads * a->tq;
+  clear(&a->dk, a->tk, a->d);
+  clear(&a->dvalue, a->tk, a->dv);
+  for (int64_t row = 0; row < rows;) {
+    int64_t left = a->tq == 1 ? rows - row : a->tq - row % a->tq;
+    int64_t n = left < BLOCK ? left : BLOCK;
+    block_backward(w, row, row + n);
+    row += n;
+  }
+}
+
+static bool gradients_finite(const heed_attention *a) {
+  for (int64_t j = 0; j < a->tk; j++)
+    if (!all_finite(place(&a->dk, 0, j), a->d) ||
+        !all_finite(place(&a->dvalue, 0, j), a->dv))
+      return false;
+  for (int64_t h = 0; h < a->heads; h++)
+    for (int64_t i = 0; i < a->tq; i++)
+      if (!all_finite(place(&a->dq, h, i), a->d)) return false;
+  return true;
+}
+
+static void backward(const heed_attention *a, void *room) {
+  work w = work_begin(a, true, room);
+  group_backward(&w);
+  if (gradients_finite(a)) return;
+  w.skip = true;
+  group_backward(&w);
+}
+
+static double sink_gradient(const heed_attention *a, int64_t h) {
+  float sink = *place(&a->sinks, h, 0);
+  double sum = 0;
+  for (int64_t i = 0; i < a->tq; i++) {
+    const float *stats = (float *)a->stats + 2 * (h * a->tq + i);
+    if (stats[0] == -INFINITY) continue;
+    sum -= exp((double)sink - stats[0]) * stats[1] *
+           dot(a->dv, place(&a->dout, h, i), place(&a->out, h, i));
+  }
+  return sum;
+}
+
+HEED_FILL(attention);
+HEED_FILL(attention) {
+  k->attention[HEED_FLOAT32] =
+      (heed_attention_loops){room_size, forward, backward, sink_gradient};
+}

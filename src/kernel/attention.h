@@ -1,0 +1,79 @@
+/*
+ * attention - what the attention loops are told. Layer: kernel.
+ * Read first: kernel.h.
+ *
+ * The loops work on one group: the query heads of one batch entry that share
+ * a key/value head. Rows of a group are (head, query), numbered
+ * head * tq + query. Everything is in elements of the group's dtype.
+ */
+#ifndef HEED_KERNEL_ATTENTION_H
+#define HEED_KERNEL_ATTENTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Element (head, row, column) lies at data + head * head_stride + ...; a
+   stride is 0 where all share the element. data is NULL where left out. */
+typedef struct heed_grid {
+  void *data;
+  int64_t head, row, column;
+} heed_grid;
+
+typedef struct heed_attention {
+  int64_t heads, tq, tk, d, dv; /* d: size of queries and keys */
+  double scale;
+  double softcap; /* 0: none */
+
+  /* Query i stands beside key i + shift and sees the `left` keys before that
+     place and the `right` ones behind it; both are at most tq + tk. */
+  int64_t shift, left, right;
+  heed_grid valid;    /* int64 (row): number of valid keys, 0 .. tk */
+  heed_grid mask;     /* bool (head, row, column) */
+  heed_grid key_mask; /* bool (column) */
+  heed_grid bias;     /* (head, row, column) */
+  heed_grid alibi;    /* (head) slopes */
+  heed_grid sinks;    /* (head) scores of keys without value */
+
+  bool dropout;
+  uint64_t drop_below; /* a key is dropped when its 32-bit word is below */
+  double keep_factor;  /* of the keys that stay */
+  uint64_t seed, first_head; /* of the words; heads count over the batch */
+
+  /* (head, row) or, for k and v, (row); their columns lie side by side */
+  heed_grid q, k, v, out;
+  void *stats; /* [heads tq 2]: largest score (-inf: nothing to attend to)
+                  and 1 / sum of e^(score - largest); NULL: not wanted */
+
+  /* backward: dout to read; dq, dk, dv to write; dbias to add to, with
+     strides of 0 where the bias was broadcast; NULL: not wanted */
+  heed_grid dout, dq, dk, dvalue, dbias;
+} heed_attention;
+
+/* The loops of one dtype. `room` is scratch of room() bytes, aligned to 64. */
+typedef struct heed_attention_loops {
+  size_t (*room)(const heed_attention *a, bool backward);
+  /* Writes rows begin .. end - 1 of out and stats. A row does not depend on
+     how the rows are cut. */
+  void (*forward)(const heed_attention *a, int64_t begin, int64_t end,
+                  void *room);
+  /* Writes dq, dk and dvalue whole, and adds to dbias. */
+  void (*backward)(const heed_attention *a, void *room);
+  /* The part of this group in the gradient of the sink of one head. */
+  double (*sink_gradient)(const heed_attention *a, int64_t head);
+} heed_attention_loops;
+
+/* The keys lo .. hi - 1 that query i may see at most; lo = hi = 0: none. */
+static inline void heed_attention_range(const heed_attention *a, int64_t i,
+                                        int64_t *lo, int64_t *hi) {
+  int64_t place = i + a->shift;
+  int64_t first = place - a->left, end = place + a->right + 1;
+  int64_t valid = a->tk;
+  if (a->valid.data)
+    valid = ((const int64_t *)a->valid.data)[i * a->valid.row];
+  *lo = first < 0 ? 0 : first;
+  *hi = end > valid ? valid : end;
+  if (*lo >= *hi) *lo = *hi = 0;
+}
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * kernel - the table of loops over raw pointers. Layer: kernel.
+ *
+ * Each source here but select.c is compiled once for every instruction set
+ * (HEED_ISA: baseline, avx2, avx512) and puts its loops into a table of that
+ * set; select.c picks the table at start. Loops know no tensors, no errors.
+ * Strides count elements and may be 0 or negative; n may be 0.
+ */
+#ifndef HEED_KERNEL_KERNEL_H
+#define HEED_KERNEL_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "heed.h"
+#include "kernel/attention.h"
+
+/* y[i*sy] = f(a[i*sa]); y may be a itself with the same stride. */
+typedef void heed_loop1(int64_t n, void *y, int64_t sy, const void *a,
+                        int64_t sa);
+/* y[i*sy] = f(a[i*sa], b[i*sb]); y may be a or b with the same stride. */
+typedef void heed_loop2(int64_t n, void *y, int64_t sy, const void *a,
+                        int64_t sa, const void *b, int64_t sb);
+
+typedef enum heed_unary {
+#define UNARY(name) HEED_UNARY_##name,
+#include "kernel/unary.def"
+#undef UNARY
+  HEED_NUNARY
+} heed_unary;
+
+typedef enum heed_binary {
+#define BINARY(name) HEED_BINARY_##name,
+#include "kernel/binary.def"
+#undef BINARY
+  HEED_NBINARY
+} heed_binary;
+
+/*
+ * Reductions take their elements into accumulators, which the caller starts,
+ * so that a result may come from several calls. An accumulator of
+ *   SUM, PROD  is a double for floats, an int64 for int64 (wrapping) and bool;
+ *              starts at 0, 1
+ *   MAX, MIN   has the dtype of the elements; starts with one of them; NaN
+ *              stays
+ *   ANY, ALL   is a bool; starts at 0, 1; NaN counts as true.
+ * The order of the sum depends on n only, not on strides or addresses.
+ */
+typedef enum heed_reduction {
+  HEED_REDUCE_SUM,
+  HEED_REDUCE_PROD,
+  HEED_REDUCE_MAX,
+  HEED_REDUCE_MIN,
+  HEED_REDUCE_ANY,
+  HEED_REDUCE_ALL,
+  HEED_NREDUCE
+} heed_reduction;
+
+/* *acc takes in x[i*sx], i < n. */
+typedef void heed_loop_reduce(int64_t n, const void *x, int64_t sx,
+                              void *acc);
+/* acc[j], j < n, takes in x[i*ld + j*sx], i < rows; acc overlaps no x. */
+typedef void heed_loop_columns(int64_t rows, int64_t n, const void *x,
+                               int64_t ld, int64_t sx, void *acc);
+/* The first i of the largest (smallest) x[i*sx], from 0; n >= 1. The first
+   NaN wins over every number. */
+typedef int64_t heed_loop_find(int64_t n, const void *x, int64_t sx);
+/* The sum of (x[i*sx] - mean)^2. */
+typedef double heed_loop_spread(int64_t n, const void *x, int64_t sx,
+                                double mean);
+
+/* The numbers of a step; how they meet is told in optim.c. */
+typedef struct heed_adam {
+  double sign, decay, new1, new2, keep, rate, root, eps;
+} heed_adam;
+typedef struct heed_sgd {
+  double sign, decay, old, fresh, rate, momentum;
+  bool nesterov;
+} heed_sgd;
+
+typedef struct heed_kernels {
+  /* elementwise.c; NULL where a dtype has no such function. Comparisons
+     write bool. */
+  heed_loop1 *unary[HEED_NUNARY][HEED_NDTYPE];
+  heed_loop2 *binary[HEED_NBINARY][HEED_NDTYPE];
+  heed_loop1 *cast[HEED_NDTYPE][HEED_NDTYPE]; /* [to][from] */
+
+  /* reduce.c; spread of floats only */
+  heed_loop_reduce *reduce[HEED_NREDUCE][HEED_NDTYPE];
+  heed_loop_columns *columns[HEED_NREDUCE][HEED_NDTYPE];
+  heed_loop_find *argmax[HEED_NDTYPE], *argmin[HEED_NDTYPE];
+  heed_loop_spread *spread[HEED_NDTYPE];
+
+  /* softmax.c: one row of n without gaps; y may be x, dx may be y or g. */
+  void (*softmax[HEED_NDTYPE])(int64_t n, void *y, const void *x);
+  void (*masked_softmax[HEED_NDTYPE])(int64_t n, void *y, const void *x,
+                                      const uint8_t *keep);
+  void (*log_softmax[HEED_NDTYPE])(int64_t n, void *y, const void *x);
+  double (*logsumexp[HEED_NDTYPE])(int64_t n, const void *x);
+  void (*softmax_bwd[HEED_NDTYPE])(int64_t n, void *dx, const void *y,
+                                   const void *g);
+  void (*masked_softmax_bwd[HEED_NDTYPE])(int64_t n, void *dx, const void *y,
+                                          const void *g);
+  void (*log_softmax_bwd[HEED_NDTYPE])(int64_t n, void *dx, const void *y,
+                                       const void *g);
+
+  /* loss.c: one row of n class scores; what they compute is told there. */
+  void (*cross_entropy[HEED_NDTYPE])(int64_t n, const void *x, bool spread,
+                                     const void *weight, double *stat);
+  void (*cross_entropy_bwd[HEED_NDTYPE])(int64_t n, void *dx, const void *x,
+                                         double max, double scale,
+                                         double shift, const void *weight);
+
+  /* norm.c: what they compute is told there. */
+  void (*layer_norm[HEED_NDTYPE])(int64_t n, void *y, const void *x,
+                                  const void *weight, const void *bias,
+                                  double eps, void *mean, void *rstd);
+  void (*rms_norm[HEED_NDTYPE])(int64_t n, void *y, const void *x,
+                                const void *weight, double eps, void *rstd);
+  void (*norm_bwd[HEED_NDTYPE])(int64_t rows, int64_t n, const void *g,
+                                const void *x, const void *weight,
+                                const void *mean, const void *rstd, void *dx,
+                                void *dweight, void *dbias);
+  void (*sum_parts[HEED_NDTYPE])(int64_t n, int64_t parts, int64_t pitch,
+                                 const void *part, void *sum);
+
+  /* random.c: words of MT19937, and numbers made of n (float32) or 2 n of
+     them. */
+  void (*mt_twist)(uint32_t *state);
+  void (*mt_temper)(int64_t n, uint32_t *out, const uint32_t *state);
+  void (*uniform[HEED_NDTYPE])(int64_t n, void *y, const uint32_t *word,
+                               double width, double low);
+  void (*normal16[HEED_NDTYPE])(void *x, double std, double mean);
+  void (*bernoulli)(int64_t n, uint8_t *mask, const uint32_t *word,
+                    int64_t limit);
+  void (*drop[HEED_NDTYPE])(int64_t n, void *y, const void *x,
+                            const uint8_t *mask, double scale);
+
+  /* optim.c: one step of n elements (top and m may be NULL); the sum of
+     |x|^p, for p = inf the largest |x| */
+  void (*adam[HEED_NDTYPE])(int64_t n, void *x, const void *grad, void *m,
+                            void *v, void *top, const heed_adam *how);
+  void (*sgd[HEED_NDTYPE])(int64_t n, void *x, const void *grad, void *m,
+                           const heed_sgd *how);
+  double (*power_sum[HEED_NDTYPE])(int64_t n, const void *x, double p);
+
+  /* attention.c, attention_plain.c; the floats */
+  heed_attention_loops attention[HEED_NDTYPE];
+} heed_kernels;
+
+/* The table in use; set by heed_kernels_select. */
+extern heed_kernels heed_kernel;
+extern const char *heed_kernel_isa;
+bool heed_kernels_select(void);
+
+/* heed_fill_elementwise_avx2 and so on. */
+#define HEED_JOIN3(a, b, c) a##_##b##_##c
+#define HEED_JOIN(a, b, c) HEED_JOIN3(a, b, c)
+#define HEED_FILL(part) void HEED_JOIN(heed_fill, part, HEED_ISA)( \
+    heed_kernels *k)
+
+#endif

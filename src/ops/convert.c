@@ -1,0 +1,107 @@
+/* convert - dtypes and copies. Layer: ops. Read first: core/op.h. */
+#include "base/error.h"
+#include "core/iter.h"
+#include "kernel/kernel.h"
+#include "ops/copy.h"
+#include "ops/ops.h"
+
+static void row_cast(void *loop, int64_t n, char *const *p,
+                     const int64_t *s) {
+  (*(heed_loop1 **)loop)(n, p[0], s[0], p[1], s[1]);
+}
+
+void heed_copy(heed_tensor *to, heed_tensor *from) {
+  heed_loop1 *loop = heed_kernel.cast[to->dtype][from->dtype];
+  heed_iter it;
+  heed_iter_init(&it, &to->shape, 2, (heed_tensor *[]){to, from});
+  heed_iter_run(&it, 32768, row_cast, &loop);
+}
+
+heed_tensor *heed_contiguous(const char *op, heed_tensor *x) {
+  if (heed_tensor_is_contiguous(x)) return heed_tensor_ref(x);
+  heed_tensor *y = heed_tensor_new(op, x->dtype, &x->shape);
+  if (y) heed_copy(y, x);
+  return y;
+}
+
+static bool copy_fwd(heed_call *c) {
+  if (!c->result[0].base) heed_copy(c->out[0], c->in[0]);
+  return true;
+}
+
+/* The result is x itself, seen through a new tensor. */
+static void out_same(heed_call *c) {
+  heed_tensor *x = c->in[0];
+  heed_out_view(c, 0, x, &x->shape, x->stride, x->offset);
+}
+
+static bool same_bwd(heed_rule_call *r) {
+  return heed_give(r, 0, r->grad[0]);
+}
+
+/***
+x in another dtype. Floats become integers by dropping the fraction; a number
+is true when it is not 0. A view of x when the dtype is already right.
+@function to
+@param x tensor
+@param dtype `"bool"`, `"int64"`, `"float32"` or `"float64"`
+@return tensor of the shape of x
+@raise for an unknown dtype
+@usage heed.tensor{1.7, -1.7}:to("int64") --> 1 -1
+*/
+static bool to_check(heed_call *c) {
+  heed_tensor *x = c->in[0];
+  heed_dtype dtype = (heed_dtype)c->attr[0].i;
+  if (dtype == x->dtype)
+    out_same(c);
+  else
+    heed_out(c, 0, dtype, &x->shape);
+  return true;
+}
+/* heed_give casts the gradient back */
+const heed_rule heed_rule_to = {
+    .check = to_check, .forward = copy_fwd, .backward = same_bwd};
+
+/***
+A copy of x in memory of its own, row-major.
+@function clone
+@param x tensor
+@return tensor like x
+@usage local y = heed.ones{2}:clone()
+*/
+static bool clone_check(heed_call *c) {
+  heed_out_like(c, 0, c->in[0]);
+  return true;
+}
+const heed_rule heed_rule_clone = {
+    .check = clone_check, .forward = copy_fwd, .backward = same_bwd};
+
+/***
+x when it is row-major without gaps (as a view), else a copy that is.
+@function contiguous
+@param x tensor
+@return tensor like x
+@usage heed.ones{2, 3}:transpose(1, 2):contiguous()
+*/
+static bool contiguous_check(heed_call *c) {
+  if (heed_tensor_is_contiguous(c->in[0]))
+    out_same(c);
+  else
+    heed_out_like(c, 0, c->in[0]);
+  return true;
+}
+const heed_rule heed_rule_contiguous = {
+    .check = contiguous_check, .forward = copy_fwd, .backward = same_bwd};
+
+/***
+x cut off from its graph: shares the memory, takes no gradient.
+@function detach
+@param x tensor
+@return tensor like x
+@usage local y = heed.ones({2}, {requires_grad = true}):detach()
+*/
+static bool detach_check(heed_call *c) {
+  out_same(c);
+  return true;
+}
+const heed_rule heed_rule_detach = {.check = detach_check};

@@ -1,0 +1,252 @@
+/*
+ * matmul - products of matrices, of batches of them, and linear layers.
+ * Layer: ops. Read first: core/op.h, gemm.h.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "ops/copy.h"
+#include "ops/gemm.h"
+#include "ops/ops.h"
+
+/* The matrix in the last two dimensions, `extra` elements further on. */
+static heed_matrix matrix_of(const heed_tensor *t, int64_t extra,
+                             bool vector_is_row) {
+  int n = t->shape.ndim;
+  size_t size = heed_dtype_size(t->dtype);
+  heed_matrix m = {.data = (char *)heed_tensor_data(t) +
+                           extra * (int64_t)size};
+  if (n == 1) {
+    m.row = vector_is_row ? 1 : t->stride[0];
+    m.column = vector_is_row ? t->stride[0] : 1;
+  } else {
+    m.row = t->stride[n - 2];
+    m.column = t->stride[n - 1];
+  }
+  return m;
+}
+
+/* The sizes of a product: batch dimensions, then m, k, n. */
+typedef struct sizes {
+  heed_shape batch;
+  int64_t m, k, n;
+} sizes;
+
+static bool sizes_of(const heed_call *c, sizes *s) {
+  const heed_tensor *a = c->in[0], *b = c->in[1];
+  const heed_shape *p = &a->shape, *q = &b->shape;
+  if (!heed_want_ndim(c, 0, 1) || !heed_want_ndim(c, 1, 1)) return false;
+  s->m = p->ndim == 1 ? 1 : p->dim[p->ndim - 2];
+  s->k = p->dim[p->ndim - 1];
+  int64_t inner = q->ndim == 1 ? q->dim[0] : q->dim[q->ndim - 2];
+  s->n = q->ndim == 1 ? 1 : q->dim[q->ndim - 1];
+  if (s->k != inner)
+    return heed_fail("matmul: a %s and b %s: inner sizes %lld and %lld "
+                     "differ", heed_shape_text(p), heed_shape_text(q),
+                     (long long)s->k, (long long)inner);
+  heed_shape left = *p, right = *q;
+  left.ndim = p->ndim > 2 ? p->ndim - 2 : 0;
+  right.ndim = q->ndim > 2 ? q->ndim - 2 : 0;
+  return heed_shape_broadcast(&left, &right, &s->batch) ||
+         heed_fail("matmul: a %s and b %s: batch sizes %s and %s cannot be "
+                   "broadcast together", heed_shape_text(p),
+                   heed_shape_text(q), heed_shape_text(&left),
+                   heed_shape_text(&right));
+}
+
+/* Where matrix number `index` of the batch starts in t, in elements. */
+static int64_t batch_offset(const heed_tensor *t, const heed_shape *batch,
+                            int64_t index) {
+  int64_t at = 0;
+  int own = t->shape.ndim - 2;
+  for (int d = batch->ndim - 1; d >= 0; d--) {
+    int64_t i = index % batch->dim[d];
+    index /= batch->dim[d];
+    int k = d - batch->ndim + own;
+    if (k >= 0 && t->shape.dim[k] != 1) at += i * t->stride[k];
+  }
+  return at;
+}
+
+/* May all leading dimensions of a be taken as rows of one matrix? */
+static bool rows_join(const heed_tensor *a) {
+  for (int d = a->shape.ndim - 2; d > 0; d--)
+    if (a->shape.dim[d - 1] != 1 &&
+        a->stride[d - 1] != a->stride[d] * a->shape.dim[d])
+      return false;
+  return true;
+}
+
+/***
+The matrix product of a and b. With more than two dimensions, a batch of
+products over the last two, the others broadcast; one dimension is a row on
+the left and a column on the right, and is dropped from the result.
+@function matmul
+@param a float tensor (..., m, k) or (k)
+@param b float tensor (..., k, n) or (k)
+@return tensor (..., m, n)
+@raise when the inner sizes differ or the batches do not broadcast
+@usage heed.ones(2, 3):matmul(heed.ones(3, 4)) --> shape (2, 4)
+*/
+static bool matmul_check(heed_call *c) {
+  sizes s;
+  if (!heed_want_float(c, 0) || !heed_want_float(c, 1) || !sizes_of(c, &s))
+    return false;
+  heed_shape shape = s.batch;
+  if (c->in[0]->shape.ndim > 1) shape.dim[shape.ndim++] = s.m;
+  if (c->in[1]->shape.ndim > 1) shape.dim[shape.ndim++] = s.n;
+  heed_out(c, 0, c->in[0]->dtype, &shape);
+  return true;
+}
+static bool matmul_fwd(heed_call *c) {
+  sizes s;
+  if (!sizes_of(c, &s)) return false;
+  heed_tensor *a = c->in[0], *b = c->in[1], *y = c->out[0];
+  char *out = heed_tensor_data(y);
+  int64_t size = (int64_t)heed_dtype_size(y->dtype);
+  int64_t count = heed_shape_numel(&s.batch);
+  if (b->shape.ndim <= 2 && a->shape.ndim > 2 && rows_join(a) && s.m > 0) {
+    heed_matrix rows = matrix_of(a, 0, true);
+    if (s.m == 1) rows.row = a->stride[a->shape.ndim - 3];
+    return heed_gemm(y->dtype, count * s.m, s.n, s.k, rows,
+                     matrix_of(b, 0, false), out, s.n, false);
+  }
+  for (int64_t i = 0; i < count; i++) {
+    heed_matrix left = matrix_of(a, batch_offset(a, &s.batch, i), true);
+    heed_matrix right = matrix_of(b, batch_offset(b, &s.batch, i), false);
+    if (!heed_gemm(y->dtype, s.m, s.n, s.k, left, right,
+                   out + i * s.m * s.n * size, s.n, false))
+      return false;
+  }
+  return true;
+}
+
+/* t as (rows, last size): all leading dimensions are rows. */
+static heed_tensor *as_rows(heed_rule_call *r, heed_tensor *t) {
+  if (!t) return NULL;
+  int n = t->shape.ndim;
+  int64_t last = t->shape.dim[n - 1], rows = 1;
+  for (int d = 0; d < n - 1; d++) rows *= t->shape.dim[d];
+  heed_attr shape = {.list = {2, {rows, last}}};
+  return n == 2 ? t : heed_do1_with(r, HEED_OP_reshape, t, &shape);
+}
+
+static heed_tensor *swap(heed_rule_call *r, heed_tensor *t) {
+  return heed_do1(r, HEED_OP_transpose, t); /* the last two, by default */
+}
+
+static heed_tensor *add_dim(heed_rule_call *r, heed_tensor *t, int at) {
+  return heed_do1_with(r, HEED_OP_unsqueeze, t, &(heed_attr){.i = at});
+}
+
+static heed_tensor *drop_dim(heed_rule_call *r, heed_tensor *t, int at) {
+  return heed_do1_with(r, HEED_OP_squeeze, t,
+                       &(heed_attr){.list = {1, {at}}});
+}
+
+static bool matmul_bwd(heed_rule_call *r) {
+  /* da = g b^T, db = a^T g; vectors are made matrices first */
+  heed_tensor *g = r->grad[0], *a = heed_in(r, 0), *b = heed_in(r, 1);
+  bool row = heed_in_shape(r, 0)->ndim == 1;
+  bool column = heed_in_shape(r, 1)->ndim == 1;
+  if (row) g = add_dim(r, g, column ? -1 : -2);
+  if (column) g = add_dim(r, g, -1);
+  if (heed_needs(r, 0)) {
+    heed_tensor *right = column ? add_dim(r, b, -1) : b;
+    heed_tensor *da = heed_do2(r, HEED_OP_matmul, g, swap(r, right));
+    if (row) da = drop_dim(r, da, -2);
+    if (!heed_give(r, 0, da)) return false;
+  }
+  if (!heed_needs(r, 1)) return true;
+  heed_tensor *left = row ? add_dim(r, a, 0) : a, *db;
+  if (heed_in_shape(r, 1)->ndim <= 2 && !row)
+    /* one b for the whole batch: its products add up in one */
+    db = heed_do2(r, HEED_OP_matmul, swap(r, as_rows(r, left)),
+                  as_rows(r, g));
+  else
+    db = heed_do2(r, HEED_OP_matmul, swap(r, left), g);
+  if (column) db = drop_dim(r, db, -1);
+  return heed_give(r, 1, db);
+}
+const heed_rule heed_rule_matmul = {
+    .check = matmul_check, .forward = matmul_fwd, .backward = matmul_bwd,
+    .keep = {HEED_NEED(1), HEED_NEED(0)}, .promote = true};
+
+/***
+x weight^T + bias: a linear layer, with PyTorch's layout of the weight.
+@function linear
+@param x float tensor (..., k)
+@param weight tensor (n, k)
+@param bias tensor (n), none by default
+@return tensor (..., n)
+@raise when the sizes do not fit
+@usage heed.nn.functional.linear(heed.ones(2, 3), heed.ones(4, 3))
+*/
+static bool linear_check(heed_call *c) {
+  heed_tensor *x = c->in[0], *w = c->in[1], *bias = c->in[2];
+  if (!heed_want_float(c, 0) || !heed_want_ndim(c, 0, 1)) return false;
+  if (w->shape.ndim != 2)
+    return heed_fail("linear: weight must be (n, k), got %s",
+                     heed_tensor_text(w));
+  heed_shape shape = x->shape;
+  int64_t *last = &shape.dim[shape.ndim - 1];
+  if (*last != w->shape.dim[1])
+    return heed_fail("linear: x %s must end in %lld, the input size of "
+                     "weight %s", heed_shape_text(&x->shape),
+                     (long long)w->shape.dim[1], heed_shape_text(&w->shape));
+  if (bias && (bias->shape.ndim != 1 ||
+               bias->shape.dim[0] != w->shape.dim[0]))
+    return heed_fail("linear: bias must be [%lld] like the output size of "
+                     "weight %s, got %s", (long long)w->shape.dim[0],
+                     heed_shape_text(&w->shape),
+                     heed_shape_text(&bias->shape));
+  *last = w->shape.dim[0];
+  heed_out(c, 0, x->dtype, &shape);
+  return true;
+}
+static bool linear_fwd(heed_call *c) {
+  heed_tensor *x = c->in[0], *w = c->in[1], *bias = c->in[2];
+  heed_tensor *y = c->out[0], *own = NULL;
+  int64_t n = w->shape.dim[0], k = w->shape.dim[1];
+  int64_t m = n ? heed_tensor_numel(y) / n : 0;
+  if (bias) {
+    heed_tensor rows = *y;
+    rows.shape = (heed_shape){2, {m, n}};
+    heed_shape_strides(&rows.shape, rows.stride);
+    heed_copy(&rows, bias);
+  }
+  heed_matrix left = matrix_of(x, 0, true);
+  if (x->shape.ndim > 2) {
+    if (!rows_join(x)) {
+      own = heed_contiguous("linear", x);
+      if (!own) return false;
+    }
+    left = (heed_matrix){heed_tensor_data(own ? own : x),
+                         own ? k : x->stride[x->shape.ndim - 2],
+                         own ? 1 : x->stride[x->shape.ndim - 1]};
+    if (!own && x->shape.dim[x->shape.ndim - 2] == 1)
+      left.row = x->stride[x->shape.ndim - 3];
+  }
+  heed_matrix right = {heed_tensor_data(w), w->stride[1], w->stride[0]};
+  bool ok = heed_gemm(y->dtype, m, n, k, left, right, heed_tensor_data(y), n,
+                      bias != NULL);
+  heed_tensor_drop(own);
+  return ok;
+}
+static bool linear_bwd(heed_rule_call *r) {
+  heed_tensor *g = r->grad[0];
+  if (heed_needs(r, 0) &&
+      !heed_give(r, 0, heed_do2(r, HEED_OP_matmul, g, heed_in(r, 1))))
+    return false;
+  heed_tensor *rows = g->shape.ndim == 1 ? add_dim(r, g, 0) : as_rows(r, g);
+  if (heed_needs(r, 1)) {
+    heed_tensor *x = heed_in(r, 0);
+    if (x) x = x->shape.ndim == 1 ? add_dim(r, x, 0) : as_rows(r, x);
+    if (!heed_give(r, 1, heed_do2(r, HEED_OP_matmul, swap(r, rows), x)))
+      return false;
+  }
+  return !heed_needs(r, 2) || heed_give(r, 2, rows);
+}
+const heed_rule heed_rule_linear = {
+    .check = linear_check, .forward = linear_fwd, .backward = linear_bwd,
+    .keep = {HEED_NEED(1), HEED_NEED(0)}, .promote = true};

@@ -1,0 +1,274 @@
+/*
+ * optim - steps of optimisers in place, and the norm of gradients. Layer: ops.
+ * Read first: kernel/optim.c.
+ *
+ * For heed.optim: one call a parameter. State is row-major; a parameter and
+ * its gradient may have any layout.
+ */
+#include <math.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "kernel/kernel.h"
+#include "ops/copy.h"
+#include "ops/ops.h"
+
+/* Elements of a block. Blocks are the same for every number of threads, so
+   that a result does not depend on it. */
+#define BLOCK 4096
+#define GRAIN 8 /* blocks worth a thread */
+
+static int64_t blocks(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
+
+/* Inputs `first` .. nin - 1 must be like input 0, the state also dense. */
+static bool check_alike(const heed_call *c, int state) {
+  const heed_tensor *x = c->in[0];
+  if (!heed_want_float(c, 0)) return false;
+  for (int i = 1; i < c->nin; i++) {
+    const heed_tensor *t = c->in[i];
+    if (!t) continue;
+    if (t->dtype != x->dtype || !heed_shape_equal(&t->shape, &x->shape))
+      return heed_fail("%s: %s must be %s like x, got %s", c->op->name,
+                       heed_input_name(c, i), heed_tensor_text(x),
+                       heed_tensor_text(t));
+    if (i >= state && !heed_tensor_is_contiguous(t))
+      return heed_fail("%s: %s must be contiguous", c->op->name,
+                       heed_input_name(c, i));
+  }
+  return true;
+}
+
+/* A step over dense tensors: x, the gradient and the state. */
+typedef struct step {
+  heed_tensor *x, *grad; /* dense: inputs 0 and 1 or copies of them */
+  void *state[3];
+  size_t size; /* of an element */
+  int64_t n;
+  heed_adam adam;
+  heed_sgd sgd;
+} step;
+
+static bool step_begin(step *s, heed_call *c) {
+  s->size = heed_dtype_size(c->in[0]->dtype);
+  s->n = heed_tensor_numel(c->in[0]);
+  s->x = heed_contiguous(c->op->name, c->in[0]);
+  s->grad = heed_contiguous(c->op->name, c->in[1]);
+  for (int i = 0; i < 3; i++) {
+    heed_tensor *t = i + 2 < c->nin ? c->in[i + 2] : NULL;
+    s->state[i] = t ? heed_tensor_data(t) : NULL;
+  }
+  return s->x && s->grad;
+}
+
+/* Writes a copied x back, tells who looks at the state, and frees. */
+static void step_end(step *s, heed_call *c, bool done) {
+  if (done && s->x != c->in[0]) heed_copy(c->in[0], s->x);
+  for (int i = 2; done && i < c->nin; i++)
+    if (c->in[i]) c->in[i]->storage->version++;
+  heed_tensor_drop(s->x);
+  heed_tensor_drop(s->grad);
+}
+
+static bool step_run(heed_call *c, step *s, heed_range_fn *fn) {
+  bool ok = step_begin(s, c);
+  if (ok) heed_parallel(blocks(s->n), GRAIN, fn, s);
+  step_end(s, c, ok);
+  return ok;
+}
+
+/* Where block `begin` starts, and how many elements there are up to `end`. */
+static int64_t range(const step *s, int64_t begin, int64_t end,
+                     int64_t *count) {
+  int64_t last = end * BLOCK < s->n ? end * BLOCK : s->n;
+  *count = last - begin * BLOCK;
+  return begin * BLOCK * (int64_t)s->size;
+}
+
+static void *at(void *data, int64_t offset) {
+  return data ? (char *)data + offset : NULL;
+}
+
+/* -- Adam -- */
+
+enum { STEP, LR, BETA1, BETA2, EPS, DECAY, DECOUPLED, MAXIMIZE };
+
+/***
+One step of Adam, or of AdamW when the decay is decoupled, in place: x, m, v
+and vmax change.
+@function adam_
+@param x float tensor, the parameter, overwritten
+@param grad tensor like x
+@param m tensor like x, contiguous: mean of the gradients, zeros at first
+@param v tensor like x, contiguous: mean of their squares, zeros at first
+@param vmax tensor like x, contiguous: largest v so far (AMSGrad)
+@param step number of this step, from 1
+@param lr learning rate
+@param beta1 how much of m stays
+@param beta2 how much of v stays
+@param eps added to the root of v
+@param weight_decay part of x added to the gradient, or taken from x when
+decoupled
+@param decoupled false by default
+@param maximize climbs instead of descending; false by default
+@return x
+@raise when the tensors do not fit
+@usage heed.core.ops.adam_(x, g, m, v, nil, 1, 1e-3, 0.9, 0.999, 1e-8, 0)
+*/
+static bool adam__check(heed_call *c) {
+  if (!check_alike(c, 2)) return false;
+  if (c->attr[STEP].i < 1)
+    return heed_fail("adam_: step must be at least 1, got %lld",
+                     (long long)c->attr[STEP].i);
+  heed_out_like(c, 0, c->in[0]);
+  return true;
+}
+
+static void adam_blocks(void *context, int64_t begin, int64_t end,
+                        int worker) {
+  const step *s = context;
+  (void)worker;
+  int64_t n, o = range(s, begin, end, &n);
+  heed_kernel.adam[s->x->dtype](
+      n, at(heed_tensor_data(s->x), o), at(heed_tensor_data(s->grad), o),
+      at(s->state[0], o), at(s->state[1], o), at(s->state[2], o), &s->adam);
+}
+
+static bool adam__fwd(heed_call *c) {
+  const heed_attr *a = c->attr;
+  double t = (double)a[STEP].i, lr = a[LR].f, decay = a[DECAY].f;
+  bool decoupled = a[DECOUPLED].i;
+  step s = {.adam = {
+      .sign = a[MAXIMIZE].i ? -1 : 1, .decay = decoupled ? 0 : decay,
+      .new1 = 1 - a[BETA1].f, .new2 = 1 - a[BETA2].f,
+      .keep = decoupled ? 1 - lr * decay : 1,
+      .rate = lr / (1 - pow(a[BETA1].f, t)),
+      .root = 1 / sqrt(1 - pow(a[BETA2].f, t)), .eps = a[EPS].f}};
+  return step_run(c, &s, adam_blocks);
+}
+const heed_rule heed_rule_adam_ = {
+    .check = adam__check, .forward = adam__fwd, .in_place = 1};
+
+/* -- SGD -- */
+
+enum { SGD_LR, MOMENTUM, DAMPENING, SGD_DECAY, NESTEROV, FIRST, SGD_MAXIMIZE };
+
+/***
+One step of stochastic gradient descent in place: x and m change.
+@function sgd_
+@param x float tensor, the parameter, overwritten
+@param grad tensor like x
+@param m tensor like x, contiguous: momentum; left out: none
+@param lr learning rate
+@param momentum how much of m stays
+@param dampening how much of the gradient does not enter m
+@param weight_decay part of x added to the gradient
+@param nesterov looks one step of momentum ahead
+@param first is this the first step, which fills m? false by default
+@param maximize climbs instead of descending; false by default
+@return x
+@raise when the tensors do not fit
+@usage heed.core.ops.sgd_(x, g, nil, 0.1, 0, 0, 0, false)
+*/
+static bool sgd__check(heed_call *c) {
+  if (!check_alike(c, 2)) return false;
+  heed_out_like(c, 0, c->in[0]);
+  return true;
+}
+
+static void sgd_blocks(void *context, int64_t begin, int64_t end,
+                       int worker) {
+  const step *s = context;
+  (void)worker;
+  int64_t n, o = range(s, begin, end, &n);
+  heed_kernel.sgd[s->x->dtype](n, at(heed_tensor_data(s->x), o),
+                               at(heed_tensor_data(s->grad), o),
+                               at(s->state[0], o), &s->sgd);
+}
+
+static bool sgd__fwd(heed_call *c) {
+  const heed_attr *a = c->attr;
+  bool first = a[FIRST].i;
+  step s = {.sgd = {
+      .sign = a[SGD_MAXIMIZE].i ? -1 : 1, .decay = a[SGD_DECAY].f,
+      .old = first ? 0 : a[MOMENTUM].f,
+      .fresh = first ? 1 : 1 - a[DAMPENING].f, .rate = a[SGD_LR].f,
+      .momentum = a[MOMENTUM].f, .nesterov = a[NESTEROV].i}};
+  return step_run(c, &s, sgd_blocks);
+}
+const heed_rule heed_rule_sgd_ = {
+    .check = sgd__check, .forward = sgd__fwd, .in_place = 1};
+
+/* -- norm of many -- */
+
+typedef struct sums {
+  const heed_tensor *x;
+  double p;
+  double *sum; /* one a block */
+} sums;
+
+static void sum_blocks(void *context, int64_t begin, int64_t end,
+                       int worker) {
+  const sums *s = context;
+  (void)worker;
+  const char *data = heed_tensor_data(s->x);
+  int64_t n = heed_tensor_numel(s->x);
+  int64_t bytes = BLOCK * (int64_t)heed_dtype_size(s->x->dtype);
+  for (int64_t b = begin; b < end; b++) {
+    int64_t left = n - b * BLOCK;
+    s->sum[b] = heed_kernel.power_sum[s->x->dtype](
+        left < BLOCK ? left : BLOCK, data + b * bytes, s->p);
+  }
+}
+
+static double join(double a, double b, double p) {
+  if (p != INFINITY) return a + b;
+  return b > a || isnan(b) ? b : a;
+}
+
+/* Adds the elements of one tensor to *total. */
+static bool add_powers(const heed_call *c, heed_tensor *t, double *total) {
+  heed_tensor *x = heed_contiguous(c->op->name, t);
+  if (!x) return false;
+  int64_t n = blocks(heed_tensor_numel(x));
+  size_t bytes = sizeof(double) * (size_t)n;
+  sums s = {x, c->attr[0].f, heed_mem_alloc(bytes)};
+  if (s.sum) {
+    heed_parallel(n, GRAIN, sum_blocks, &s);
+    for (int64_t b = 0; b < n; b++) *total = join(*total, s.sum[b], s.p);
+    heed_mem_free(s.sum, bytes);
+  }
+  heed_tensor_drop(x);
+  return s.sum != NULL;
+}
+
+/***
+The p-norm of all elements of several tensors taken together, in double.
+@function joint_norm
+@param tensors list of float tensors, may be empty
+@param p above 0, `math.huge` for the largest element; 2 by default
+@return float64 tensor without dimensions
+@raise for a tensor that is no float, or p not above 0
+@usage heed.core.ops.joint_norm({heed.ones(9), heed.ones(16)}) --> 5
+*/
+static bool joint_norm_check(heed_call *c) {
+  for (int i = 0; i < c->nin; i++)
+    if (!heed_dtype_is_float(c->in[i]->dtype))
+      return heed_fail("joint_norm: tensors[%d] must be float32 or float64, "
+                       "got %s", i + 1, heed_tensor_text(c->in[i]));
+  if (!(c->attr[0].f > 0))
+    return heed_fail("joint_norm: p must be above 0, got %g", c->attr[0].f);
+  heed_out(c, 0, HEED_FLOAT64, &(heed_shape){0});
+  return true;
+}
+static bool joint_norm_fwd(heed_call *c) {
+  double total = 0, p = c->attr[0].f;
+  for (int i = 0; i < c->nin; i++)
+    if (!add_powers(c, c->in[i], &total)) return false;
+  if (p == 2) total = sqrt(total);
+  else if (p != 1 && p != INFINITY) total = pow(total, 1 / p);
+  *(double *)heed_tensor_data(c->out[0]) = total;
+  return true;
+}
+const heed_rule heed_rule_joint_norm = {.check = joint_norm_check,
+                                        .forward = joint_norm_fwd};

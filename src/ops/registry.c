@@ -1,0 +1,53 @@
+/* registry - the op table, and the library's start. Layer: ops. */
+#include <pthread.h>
+
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "ops/ops.h"
+
+static heed_op table[HEED_NOP] = {
+#define OP(name, group, nreturn, signature) \
+  {#name, #group, signature, &heed_rule_##name, nreturn, 0, 0, {{{0}, 0, 0, \
+   {0}, {0}, {0}}}},
+#include "ops/ops.def"
+#undef OP
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool ready;
+
+static void start(void) {
+  heed_ops_set(table, HEED_NOP);
+  for (int i = 0; i < HEED_NOP; i++)
+    if (!heed_ops_parse(&table[i])) return;
+  ready = heed_kernels_select();
+}
+
+bool heed_init(void) {
+  pthread_once(&once, start);
+  return ready;
+}
+
+heed_tensor *heed_do1(heed_rule_call *r, heed_op_id op, heed_tensor *a) {
+  return heed_do(r, &table[op], &a, 1, NULL);
+}
+
+heed_tensor *heed_do2(heed_rule_call *r, heed_op_id op, heed_tensor *a,
+                      heed_tensor *b) {
+  return heed_do(r, &table[op], (heed_tensor *[]){a, b}, 2, NULL);
+}
+
+heed_tensor *heed_do1_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
+                           const heed_attr *attr) {
+  return heed_do(r, &table[op], &a, 1, attr);
+}
+
+heed_tensor *heed_do2_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
+                           heed_tensor *b, const heed_attr *attr) {
+  return heed_do(r, &table[op], (heed_tensor *[]){a, b}, 2, attr);
+}
+
+heed_tensor *heed_number(heed_rule_call *r, double value) {
+  return heed_do(r, &table[HEED_OP_number], NULL, 0,
+                 &(heed_attr){.f = value});
+}
