@@ -33,6 +33,10 @@ build = {
     CMAKE_INSTALL_BINDIR = "$(BINDIR)",
     HEED_LUA_DIR = "$(LUADIR)",
     HEED_LIB_DIR = "$(LIBDIR)",
-    HEED_TESTS = "OFF",
+    -- where LuaRocks moves them to, seen from the program
+    HEED_LUA_FROM_BIN = "../share/lua/5.4",
+    HEED_LIB_FROM_BIN = "../lib/lua/5.4",
+    -- LuaRocks would take the C library for a Lua module
+    HEED_LIBRARY = "OFF",
   },
 }

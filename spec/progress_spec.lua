@@ -237,15 +237,15 @@ describe("progress", function()
       "progress: total must be a number of at least 0, got -1")
     error_of({total = math.huge},
       "progress: total must be a number of at least 0, got inf")
-    error_of({total = 1, size = 2}, 'progress: unknown option "size" (known: '
-      .. "clock, file, isatty, title, total, utf8, width)")
+    error_of({total = 1, size = 2}, 'progress: unknown option "size"; known: '
+      .. "clock, file, isatty, title, total, utf8, width")
     error_of({total = 1, width = 0.5},
       "progress: width must be a whole number of at least 2, got 0.5")
     local p = new {plain = true}
     assert.has_error(function() p.bar:update("x") end,
       'update: done must be a number, got "x"')
     assert.has_error(function() p.bar:update(1, {los = 2}) end,
-      'update: unknown option "los" (known: loss, rate, unit)')
+      'update: unknown option "los"; known: loss, rate, unit')
     assert.has_error(function() p.bar:finish(7) end,
       "finish: text must be a string, got 7")
   end)

@@ -6,8 +6,8 @@
 -- 10 seconds and 10 % have passed since the last one, at least one a minute,
 -- and one at the end.
 -- @module heed.progress
-local check = require "heed.plot.check"
-local core = require "heed.plot.core"
+local check = require "heed.check"
+local core = require "heed.core"
 local terminal = require "heed.plot.terminal"
 local width = require "heed.plot.width"
 
@@ -169,12 +169,12 @@ Progress.__name = "heed.progress"
 -- bar:finish()
 function Progress:update(done, stats)
   if type(done) ~= "number" or done ~= done then
-    check.fail("update", "done must be a number, got %s", check.got(done))
+    check.fail("update: done must be a number, got %s", check.show(done))
   end
-  for name, value in pairs(check.options("update", stats, known_stats)) do
+  for name, value in pairs(check.types("update", stats, known_stats)) do
     self.stats[name] = value
   end
-  if self.finished then check.fail("update", "the bar is finished") end
+  if self.finished then check.fail("update: the bar is finished") end
   self.done = done
   local now = self.clock()
   if is_due(self, now) then write(self, now) end
@@ -189,7 +189,7 @@ end
 function Progress:finish(text)
   if self.finished then return end
   if text ~= nil and type(text) ~= "string" then
-    check.fail("finish", "text must be a string, got %s", check.got(text))
+    check.fail("finish: text must be a string, got %s", check.show(text))
   end
   write(self, self.clock(), text and width.clean(text) or "")
   self.finished = true
@@ -221,11 +221,11 @@ local progress = {}
 -- local bar <close> = progress.new {total = 200, title = "epoch 1/10"}
 -- bar:update(120, {loss = 2.314})
 function progress.new(opts)
-  opts = check.options("progress", opts, known_options)
+  opts = check.types("progress", opts, known_options)
   local total = opts.total
   if not total or not (total >= 0 and total < math.huge) then
-    check.fail("progress", "total must be a number of at least 0, got %s",
-      check.got(total))
+    check.fail("progress: total must be a number of at least 0, got %s",
+      check.show(total))
   end
   local file = opts.file or io.stderr
   local isatty = opts.isatty or terminal.isatty

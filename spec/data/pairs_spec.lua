@@ -1,9 +1,10 @@
 local data = require "heed.data"
 
+-- The message of an error, without the position in front.
 local function message(f, ...)
   local ok, got = pcall(f, ...)
   assert.is_false(ok)
-  return got
+  return (got:gsub("^[^:]+:%d+: ", ""))
 end
 
 describe("data.read_pairs", function()

@@ -181,8 +181,8 @@ describe("plot.heatmap", function()
       'heatmap: file "svg" must end in .svg, .png or .pdf')
     error_of({file = "a\0.svg"}, "heatmap: file must not hold a zero byte")
     error_of({file = "x.svg", color = true}, "heatmap: unknown option "
-      .. '"color" (known: cmap, col_labels, file, row_labels, title, vmax, '
-      .. "vmin, xlabel, ylabel)")
+      .. '"color"; known: cmap, col_labels, file, row_labels, title, vmax, '
+      .. "vmin, xlabel, ylabel")
   end)
 
   it("draws attention with tokens on both sides, from 0", function()

@@ -1,9 +1,10 @@
 local bleu = require "heed.text".bleu
 
+-- The message of an error, without the position in front.
 local function message(f, ...)
   local ok, text = pcall(f, ...)
   assert.is_false(ok)
-  return text
+  return (text:gsub("^[^:]+:%d+: ", ""))
 end
 
 -- Reference values: sacrebleu 2.6.0.

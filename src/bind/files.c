@@ -246,7 +246,8 @@ static int save_safetensors(lua_State *L) {
  * @tparam string path
  * @tparam string text
  * @usage
- * heed.write_file_atomic("/tmp/heed-usage.txt", "all of it\n")
+ * local core = require "heed.core"
+ * core.write_file_atomic("/tmp/heed-usage.txt", "all of it\n")
  * os.remove("/tmp/heed-usage.txt")
  */
 static int write_file_atomic(lua_State *L) {

@@ -78,6 +78,23 @@ typedef struct heed_sgd {
   bool nesterov;
 } heed_sgd;
 
+/* The loops of matrix products, told in gemm_tile.h. */
+typedef struct heed_gemm_loops {
+  int mr, nr; /* rows of a panel of a, columns of a panel of b */
+  void (*pack_a)(int64_t k, int m, const void *from, int64_t row,
+                 int64_t column, void *to);
+  void (*pack_b)(int64_t k, int n, const void *from, int64_t row,
+                 int64_t column, void *to);
+  void (*tile)(int64_t k, const void *a, const void *b, void *c,
+               int64_t pitch, int m, int n, bool accumulate);
+  void (*thin_rows)(int64_t k, const void *a, int64_t row, int64_t column,
+                    const void *b, int64_t b_row, void *c, int64_t pitch,
+                    int m, int64_t n, bool accumulate);
+  void (*thin_dots)(int64_t k, const void *a, int64_t row, const void *b,
+                    int64_t b_column, void *c, int64_t pitch, int m,
+                    int64_t n, bool accumulate);
+} heed_gemm_loops;
+
 typedef struct heed_kernels {
   /* elementwise.c; NULL where a dtype has no such function. Comparisons
      write bool. */
@@ -146,6 +163,8 @@ typedef struct heed_kernels {
 
   /* attention.c, attention_plain.c; the floats */
   heed_attention_loops attention[HEED_NDTYPE];
+
+  heed_gemm_loops gemm[HEED_NDTYPE]; /* gemm.c; floats only */
 } heed_kernels;
 
 /* The table in use; set by heed_kernels_select. */

@@ -125,6 +125,7 @@ static double power_sum_double(int64_t n, const void *from, double p) {
   return sum;
 }
 
+HEED_FILL(optim);
 HEED_FILL(optim) {
   k->adam[HEED_FLOAT32] = adam_float;
   k->adam[HEED_FLOAT64] = adam_double;

@@ -1,86 +1,182 @@
-/* gemm - products of matrices in memory, by OpenBLAS. Layer: ops. */
+/*
+ * gemm - products of matrices in memory. Layer: ops.
+ * Read first: gemm.h, kernel/gemm_tile.h.
+ *
+ * The usual blocking (Goto and van de Geijn, 2008): a block of KC rows of b is
+ * packed into panels once, by all threads; then blocks of MC rows of a are
+ * packed by the thread that multiplies them. Each element of c is summed in
+ * one order, k by k within a block and block by block, by one thread: the
+ * result does not depend on how the work is cut. OpenBLAS, which cuts k by the
+ * number of threads, gives other last bits for each.
+ */
 #include "ops/gemm.h"
 
-#include <cblas.h>
-#include <limits.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/memory.h"
+#include "base/parallel.h"
+#include "kernel/kernel.h"
 
-/* What BLAS reads: rows or columns without gaps inside. */
-typedef struct operand {
-  const void *data;
-  CBLAS_TRANSPOSE transpose;
-  int pitch;
-  void *own; /* a packed copy, or NULL */
-  size_t bytes;
-} operand;
+#define KC 256
+#define MC 96
+#define NC 4096
+#define THIN 4            /* rows of a for which b is not packed */
+#define WORTH (1 << 17)   /* multiply-adds worth a thread */
 
-static bool pack(heed_dtype dtype, int64_t rows, int64_t columns,
-                 heed_matrix m, operand *o) {
-  size_t size = heed_dtype_size(dtype);
-  o->bytes = (size_t)(rows * columns) * size;
-  o->own = heed_mem_alloc(o->bytes);
-  if (!o->own) return false;
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < columns; j++)
-      memcpy((char *)o->own + (size_t)(i * columns + j) * size,
-             (const char *)m.data +
-                 (i * m.row + j * m.column) * (int64_t)size,
-             size);
-  o->data = o->own;
-  o->transpose = CblasNoTrans;
-  o->pitch = (int)(columns > 0 ? columns : 1);
+typedef struct job {
+  const heed_gemm_loops *loops;
+  size_t size;
+  int64_t m, n, k; /* of this block: n <= NC, k <= KC */
+  heed_matrix a, b;
+  char *c;
+  int64_t pitch;
+  bool accumulate;
+  char *packed_b, *packed_a; /* packed_a: one block for each worker */
+  size_t a_bytes;            /* of one worker */
+  int64_t mc, parts, part;   /* rows of a block; column parts and their size */
+} job;
+
+static const char *at(const job *g, heed_matrix m, int64_t i, int64_t j) {
+  return (const char *)m.data +
+         (i * m.row + j * m.column) * (int64_t)g->size;
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void pack_panels(void *context, int64_t begin, int64_t end,
+                        int worker) {
+  (void)worker;
+  const job *g = context;
+  int nr = g->loops->nr;
+  for (int64_t j = begin; j < end; j++)
+    g->loops->pack_b(g->k, (int)least(nr, g->n - j * nr),
+                     at(g, g->b, 0, j * nr), g->b.row, g->b.column,
+                     g->packed_b + (size_t)(j * nr * g->k) * g->size);
+}
+
+static void pack_rows(const job *g, int64_t first, int64_t rows, char *to) {
+  int mr = g->loops->mr;
+  for (int64_t i = 0; i < rows; i += mr)
+    g->loops->pack_a(g->k, (int)least(mr, rows - i),
+                     at(g, g->a, first + i, 0), g->a.row, g->a.column,
+                     to + (size_t)(i * g->k) * g->size);
+}
+
+/* Tasks: blocks of rows, each cut into parts of columns. */
+static void multiply(void *context, int64_t begin, int64_t end, int worker) {
+  const job *g = context;
+  int mr = g->loops->mr, nr = g->loops->nr;
+  char *a = g->packed_a + (size_t)worker * g->a_bytes;
+  int64_t have = -1;
+  for (int64_t t = begin; t < end; t++) {
+    int64_t block = t / g->parts, first = block * g->mc;
+    int64_t rows = least(g->mc, g->m - first);
+    int64_t left = t % g->parts * g->part;
+    int64_t right = least(left + g->part, g->n);
+    if (block != have) pack_rows(g, first, rows, a);
+    have = block;
+    for (int64_t j = left; j < right; j += nr)
+      for (int64_t i = 0; i < rows; i += mr)
+        g->loops->tile(g->k, a + (size_t)(i * g->k) * g->size,
+                       g->packed_b + (size_t)(j * g->k) * g->size,
+                       g->c + ((first + i) * g->pitch + j) *
+                                  (int64_t)g->size,
+                       g->pitch, (int)least(mr, rows - i),
+                       (int)least(nr, right - j), g->accumulate);
+  }
+}
+
+static int64_t round_up(int64_t n, int64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+/* Blocks of even height, and enough tasks for the threads. */
+static void cut(job *g) {
+  int mr = g->loops->mr, nr = g->loops->nr;
+  int64_t blocks = (g->m + MC - 1) / MC;
+  g->mc = round_up((g->m + blocks - 1) / blocks, mr);
+  blocks = (g->m + g->mc - 1) / g->mc;
+  int64_t wanted = 4 * heed_get_num_threads();
+  g->parts = blocks >= wanted ? 1 : (wanted + blocks - 1) / blocks;
+  g->part = round_up((g->n + g->parts - 1) / g->parts, nr);
+  if (g->part < 4 * nr) g->part = 4 * nr;
+  g->parts = (g->n + g->part - 1) / g->part;
+}
+
+static void run_block(job *g) {
+  int nr = g->loops->nr;
+  int64_t panel = g->k * nr;
+  heed_parallel((g->n + nr - 1) / nr, WORTH / 4 / (panel + 1) + 1,
+                pack_panels, g);
+  int64_t tasks = (g->m + g->mc - 1) / g->mc * g->parts;
+  int64_t work = g->m * g->n * g->k / (tasks ? tasks : 1) + 1;
+  heed_parallel(tasks, WORTH / work + 1, multiply, g);
+}
+
+static void thin(void *context, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const job *g = context;
+  int64_t left = begin * g->part, right = least(end * g->part, g->n);
+  char *c = g->c + left * (int64_t)g->size;
+  if (g->b.column == 1)
+    g->loops->thin_rows(g->k, g->a.data, g->a.row, g->a.column,
+                        at(g, g->b, 0, left), g->b.row, c, g->pitch,
+                        (int)g->m, right - left, g->accumulate);
+  else
+    g->loops->thin_dots(g->k, g->a.data, g->a.row, at(g, g->b, 0, left),
+                        g->b.column, c, g->pitch, (int)g->m, right - left,
+                        g->accumulate);
+}
+
+/* Few rows: b is read once, as it lies. False where it lies otherwise. */
+static bool run_thin(job *g) {
+  bool rows = g->b.column == 1;
+  bool dots = g->b.row == 1 && g->a.column == 1;
+  if (g->m > THIN || !(rows || dots)) return false;
+  g->part = 128;
+  heed_parallel((g->n + g->part - 1) / g->part,
+                WORTH / 4 / (g->m * g->k * g->part + 1) + 1, thin, g);
   return true;
 }
 
-static bool operand_of(heed_dtype dtype, int64_t rows, int64_t columns,
-                       heed_matrix m, operand *o) {
-  *o = (operand){.data = m.data};
-  if ((m.column == 1 || columns == 1) && m.row >= columns &&
-      m.row <= INT_MAX) {
-    o->transpose = CblasNoTrans;
-    o->pitch = (int)m.row;
-  } else if (rows == 1 && m.column == 1) {
-    o->transpose = CblasNoTrans;
-    o->pitch = (int)columns;
-  } else if ((m.row == 1 || rows == 1) && m.column >= rows &&
-             m.column <= INT_MAX) {
-    o->transpose = CblasTrans;
-    o->pitch = (int)m.column;
-  } else {
-    return pack(dtype, rows, columns, m, o);
-  }
-  if (o->pitch < 1) o->pitch = 1;
-  return true;
+static void clear(void *c, int64_t m, int64_t n, int64_t pitch, size_t size) {
+  for (int64_t i = 0; i < m; i++)
+    memset((char *)c + (size_t)(i * pitch) * size, 0, (size_t)n * size);
 }
 
 bool heed_gemm(heed_dtype dtype, int64_t m, int64_t n, int64_t k,
                heed_matrix a, heed_matrix b, void *c, int64_t pitch,
                bool accumulate) {
+  job g = {.loops = &heed_kernel.gemm[dtype],
+           .size = heed_dtype_size(dtype), .m = m, .n = n, .k = k, .a = a,
+           .b = b, .c = c, .pitch = pitch, .accumulate = accumulate};
   if (m == 0 || n == 0) return true;
-  if (m > INT_MAX || n > INT_MAX || k > INT_MAX || pitch > INT_MAX)
-    return heed_fail("matmul: sizes beyond 2^31 - 1 are not possible");
   if (k == 0) {
-    size_t row = (size_t)n * heed_dtype_size(dtype);
-    for (int64_t i = 0; i < m && !accumulate; i++)
-      memset((char *)c + (size_t)(i * pitch) * heed_dtype_size(dtype), 0,
-             row);
+    if (!accumulate) clear(c, m, n, pitch, g.size);
     return true;
   }
-  operand left, right = {0};
-  if (!operand_of(dtype, m, k, a, &left)) return false;
-  bool ok = operand_of(dtype, k, n, b, &right);
-  if (ok && dtype == HEED_FLOAT32)
-    cblas_sgemm(CblasRowMajor, left.transpose, right.transpose, (int)m,
-                (int)n, (int)k, 1, left.data, left.pitch, right.data,
-                right.pitch, accumulate, c, (int)pitch);
-  else if (ok)
-    cblas_dgemm(CblasRowMajor, left.transpose, right.transpose, (int)m,
-                (int)n, (int)k, 1, left.data, left.pitch, right.data,
-                right.pitch, accumulate, c, (int)pitch);
-  heed_mem_free(left.own, left.bytes);
-  heed_mem_free(right.own, right.bytes);
-  return ok;
+  if (run_thin(&g)) return true;
+  int64_t kc = least(k, KC), nc = least(round_up(n, g.loops->nr), NC);
+  int64_t rows = least(round_up(m, g.loops->mr), MC + g.loops->mr);
+  size_t b_bytes = (size_t)(kc * nc) * g.size;
+  g.a_bytes = ((size_t)(kc * rows) * g.size + HEED_ALIGN - 1) / HEED_ALIGN *
+              HEED_ALIGN;
+  size_t bytes = b_bytes + g.a_bytes * (size_t)heed_get_num_threads();
+  g.packed_b = heed_mem_alloc(bytes);
+  if (!g.packed_b) return false;
+  g.packed_a = g.packed_b + b_bytes;
+  for (int64_t j = 0; j < n; j += NC)
+    for (int64_t p = 0; p < k; p += KC) {
+      g.n = least(NC, n - j);
+      g.k = least(KC, k - p);
+      g.a.data = (const char *)a.data + p * a.column * (int64_t)g.size;
+      g.b.data = (const char *)b.data +
+                 (p * b.row + j * b.column) * (int64_t)g.size;
+      g.c = (char *)c + j * (int64_t)g.size;
+      g.accumulate = accumulate || p > 0;
+      cut(&g);
+      run_block(&g);
+    }
+  heed_mem_free(g.packed_b, bytes);
+  return true;
 }

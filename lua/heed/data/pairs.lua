@@ -1,6 +1,6 @@
 --- Pairs of sentences from a tab-separated file, the form of Tatoeba.
 
-local check = require "heed.text.check"
+local check = require "heed.check"
 local unicode = require "heed.core".unicode
 
 local BOM <const> = "\u{FEFF}"

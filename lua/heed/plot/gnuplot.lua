@@ -1,5 +1,5 @@
 --- gnuplot as a process: a script goes in, a whole picture file comes out.
-local check = require "heed.plot.check"
+local check = require "heed.check"
 
 local gnuplot = {}
 
@@ -74,7 +74,7 @@ end
 -- @raise if the file cannot be written, or gnuplot is missing or fails
 function gnuplot.draw(op, file, kind, script)
   if file:find("\0", 1, true) then
-    check.fail(op, "file must not hold a zero byte")
+    check.fail("%s: file must not hold a zero byte", op)
   end
   local script_file = os.tmpname()
   -- The name is new on this machine, so its last part makes the other one new.
@@ -100,7 +100,7 @@ function gnuplot.draw(op, file, kind, script)
     if problem then os.remove(partial) end
   end
   os.remove(script_file)
-  if problem then check.fail(op, "%s", problem) end
+  if problem then check.fail("%s: %s", op, problem) end
 end
 
 return gnuplot

@@ -6,7 +6,7 @@
 --         row |##########|
 --               / / / /          column labels, at 45 degrees
 --              xlabel
-local check = require "heed.plot.check"
+local check = require "heed.check"
 local gnuplot = require "heed.plot.gnuplot"
 local matrix = require "heed.plot.matrix"
 local palette = require "heed.plot.palette"
@@ -333,12 +333,12 @@ end
 
 local function extension(op, file)
   if not file then
-    check.fail(op, "file must be the name of the picture, got nil")
+    check.fail("%s: file must be the name of the picture, got nil", op)
   end
   local kind = file:match("%.(%w+)$")
   kind = kind and kind:lower()
   if not terminals[kind] then
-    check.fail(op, "file %s must end in .svg, .png or .pdf", check.got(file))
+    check.fail("%s: file %s must end in .svg, .png or .pdf", op, check.show(file))
   end
   return kind
 end
@@ -348,7 +348,7 @@ end
 -- @param value the matrix, see `matrix.read`
 -- @tparam table opts see `plot.heatmap`
 function heatmap.write(op, value, opts)
-  opts = check.options(op, opts, known)
+  opts = check.types(op, opts, known)
   local kind = extension(op, opts.file)
   local cmap = palette.check(op, opts.cmap)
   local m = matrix.read(op, value)

@@ -14,7 +14,7 @@
 --
 -- What is not a number gets a colour of its own, and an entry in the legend.
 -- @module heed.plot
-local check = require "heed.plot.check"
+local check = require "heed.check"
 local heatmap = require "heed.plot.heatmap"
 local text = require "heed.plot.text"
 
@@ -54,7 +54,7 @@ function plot.show(matrix, opts)
   local map = text.render("show", matrix, opts)
   local file = opts and opts.file or io.stdout
   local ok, message = file:write(map)
-  if not ok then check.fail("show", "cannot write: %s", message) end
+  if not ok then check.fail("show: cannot write: %s", message) end
 end
 
 --- Writes a heat map as a picture, with gnuplot.
@@ -89,12 +89,12 @@ end
 -- os.remove(file)
 function plot.attention(queries, keys, weights, opts)
   if type(queries) ~= "table" or type(keys) ~= "table" then
-    check.fail("attention", "queries and keys must be tables of tokens, "
-      .. "got %s and %s", check.got(queries), check.got(keys))
+    check.fail("attention: queries and keys must be tables of tokens, "
+      .. "got %s and %s", check.show(queries), check.show(keys))
   end
   if opts ~= nil and type(opts) ~= "table" then
-    check.fail("attention", "the options must be a table, got %s",
-      check.got(opts))
+    check.fail("attention: the options must be a table, got %s",
+      check.show(opts))
   end
   local filled = {vmin = 0, xlabel = "source", ylabel = "target"}
   for name, value in pairs(opts or {}) do filled[name] = value end

@@ -1,5 +1,5 @@
 --- The matrix behind a picture: read from tables or tensors, checked, scaled.
-local check = require "heed.plot.check"
+local check = require "heed.check"
 local width = require "heed.plot.width"
 
 local matrix = {}
@@ -18,8 +18,8 @@ local function element(op, value, i, j)
   if value == true then return 1.0 end
   if value == false then return 0.0 end
   if type(value) ~= "number" then
-    check.fail(op, "matrix element [%d][%d] must be a number, got %s", i, j,
-      check.got(value))
+    check.fail("%s: matrix element [%d][%d] must be a number, got %s", op, i, j,
+      check.show(value))
   end
   return value + 0.0
 end
@@ -34,20 +34,20 @@ end
 function matrix.read(op, value)
   local source = plain(value)
   if type(source) ~= "table" then
-    check.fail(op, "matrix must be a table of rows or a tensor [rows cols], "
-      .. "got %s", check.got(source))
+    check.fail("%s: matrix must be a table of rows or a tensor [rows cols], "
+      .. "got %s", op, check.show(source))
   end
-  if #source == 0 then check.fail(op, "matrix has no rows") end
+  if #source == 0 then check.fail("%s: matrix has no rows", op) end
   local m = {rows = #source, cols = 0, nan = 0}
   for i = 1, m.rows do
     local row = plain(source[i])
     if type(row) ~= "table" then
-      check.fail(op, "matrix row %d must be a table of numbers, got %s", i,
-        check.got(row))
+      check.fail("%s: matrix row %d must be a table of numbers, got %s", op, i,
+        check.show(row))
     end
     if i == 1 then m.cols = #row end
     if #row ~= m.cols then
-      check.fail(op, "matrix row %d must have %d values as row 1, got %d", i,
+      check.fail("%s: matrix row %d must have %d values as row 1, got %d", op, i,
         m.cols, #row)
     end
     m[i] = {}
@@ -58,7 +58,7 @@ function matrix.read(op, value)
     end
   end
   if m.cols == 0 then
-    check.fail(op, "matrix [%d 0] has no columns", m.rows)
+    check.fail("%s: matrix [%d 0] has no columns", op, m.rows)
   end
   return m
 end
@@ -77,11 +77,11 @@ end
 function matrix.range(op, m, low, high)
   for name, limit in pairs {vmin = low or 0, vmax = high or 0} do
     if limit - limit ~= 0 then
-      check.fail(op, "%s must be finite, got %s", name, check.got(limit))
+      check.fail("%s: %s must be finite, got %s", op, name, check.show(limit))
     end
   end
   if low and high and low >= high then
-    check.fail(op, "vmin %s must be below vmax %s", low, high)
+    check.fail("%s: vmin %s must be below vmax %s", op, low, high)
   end
   local least, greatest = math.huge, -math.huge
   for i = 1, m.rows do
@@ -133,14 +133,14 @@ function matrix.labels(op, name, list, m)
   local count = name == "row_labels" and m.rows or m.cols
   local labels = {}
   if list and #list ~= count then
-    check.fail(op, "%s must have %d entries for matrix [%d %d], got %d", name,
+    check.fail("%s: %s must have %d entries for matrix [%d %d], got %d", op, name,
       count, m.rows, m.cols, #list)
   end
   for i = 1, count do
     local label = list == nil and i or list and list[i] or ""
     if type(label) ~= "string" and type(label) ~= "number" then
-      check.fail(op, "%s[%d] must be a string or a number, got %s", name, i,
-        check.got(label))
+      check.fail("%s: %s[%d] must be a string or a number, got %s", op, name, i,
+        check.show(label))
     end
     labels[i] = width.clean(tostring(label))
   end

@@ -1,5 +1,5 @@
 --- Colour maps: from a number in 0..1 to a colour.
-local check = require "heed.plot.check"
+local check = require "heed.check"
 
 local palette = {}
 
@@ -35,8 +35,8 @@ local no_number_gray <const> = {230, 100, 80}
 function palette.check(op, name)
   name = name or "viridis"
   if not maps[name] then
-    check.fail(op, "cmap must be one of %s, got %s", check.names(maps),
-      check.got(name))
+    check.fail("%s: cmap must be one of %s, got %s", op, check.names(maps),
+      check.show(name))
   end
   return name
 end

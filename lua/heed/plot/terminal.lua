@@ -1,6 +1,6 @@
 --- What a terminal can do: whether there is one, its width, its colours.
-local check = require "heed.plot.check"
-local core = require "heed.plot.core"
+local check = require "heed.check"
+local core = require "heed.core"
 
 local terminal = {}
 
@@ -57,8 +57,8 @@ function terminal.columns(op, given, file)
   if given then
     local whole = math.tointeger(given)
     if not whole or whole < 2 then
-      check.fail(op, "width must be a whole number of at least 2, got %s",
-        check.got(given))
+      check.fail("%s: width must be a whole number of at least 2, got %s", op,
+        check.show(given))
     end
     return whole
   end

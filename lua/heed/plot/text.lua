@@ -7,7 +7,7 @@
 --     le   |▓▓▓     |
 --     chat |   █████|
 --      0 | ░▒▓█| 0.9   the legend
-local check = require "heed.plot.check"
+local check = require "heed.check"
 local matrix = require "heed.plot.matrix"
 local palette = require "heed.plot.palette"
 local terminal = require "heed.plot.terminal"
@@ -189,7 +189,7 @@ end
 -- @tparam ?table opts see `plot.render`
 -- @treturn string lines, each with its end
 function text.render(op, value, opts)
-  opts = check.options(op, opts, known)
+  opts = check.types(op, opts, known)
   local m = matrix.read(op, value)
   local row_labels = matrix.labels(op, "row_labels", opts.row_labels, m)
   local col_labels = matrix.labels(op, "col_labels", opts.col_labels, m)

@@ -3,7 +3,7 @@
 -- 2 for Chinese, Japanese, Korean and emoji, 1 for the rest. The widths come
 -- from the core (utf8proc) where it is loaded; without it from the ranges
 -- below, which hold every wide block and the marks of the scripts most used.
-local core = require "heed.plot.core"
+local core = require "heed.core"
 
 local width = {}
 

@@ -9,7 +9,7 @@
 -- them. An n-gram is matched at most as often as one reference holds it. An
 -- order without a match counts as 1/2, 1/4, ... of one ("exp" smoothing).
 
-local check = require "heed.text.check"
+local check = require "heed.check"
 
 -- White space beyond ASCII, as patterns: U+0085 U+00A0, U+1680, U+2000..200A
 -- U+2028 U+2029 U+202F, U+205F, U+3000.

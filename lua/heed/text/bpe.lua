@@ -10,7 +10,7 @@
 -- (with `byte_fallback`), the characters in byte order, the pieces as learnt.
 
 local bpe_table = require "heed.text.bpe_table"
-local check = require "heed.text.check"
+local check = require "heed.check"
 local Heap = require "heed.text.heap"
 local merges = require "heed.text.merges"
 local order = require "heed.text.order"

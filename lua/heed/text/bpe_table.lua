@@ -1,7 +1,7 @@
 --- A byte-pair vocabulary as a plain table, fit for JSON, and back. What comes
 -- in may be any table: all of it is checked.
 
-local check = require "heed.text.check"
+local check = require "heed.check"
 local merges = require "heed.text.merges"
 local pieces = require "heed.text.pieces"
 

@@ -1,7 +1,7 @@
 --- What the first pieces of a byte-pair vocabulary may be: the specials, the
 -- byte tokens and the characters.
 
-local check = require "heed.text.check"
+local check = require "heed.check"
 local unicode = require "heed.core".unicode
 
 local pieces = {}

@@ -1,6 +1,6 @@
 --- A vocabulary of whole words: ids by falling frequency, counted from 1.
 
-local check = require "heed.text.check"
+local check = require "heed.check"
 local order = require "heed.text.order"
 
 local Vocabulary = {}

@@ -1,0 +1,205 @@
+--- Checks of arguments, with one form of message: function, argument, what was
+-- wanted, what came. Errors point at the first line outside of heed's own Lua
+-- files, as those of the ops do.
+
+local core = require "heed.core"
+
+local check = {}
+
+--- Stands for "no default" in the defaults of `check.options`.
+check.NONE = setmetatable({}, {__name = "none"})
+
+local home <const> = debug.getinfo(1, "S").source:match("^(.*)check%.lua$")
+
+--- Is the source of a function (`debug.getinfo`) one of heed's Lua files?
+function check.is_own(source)
+  return home ~= nil and source:sub(1, #home) == home
+end
+
+--- Raises a message, formatted like `string.format`.
+function check.fail(format, ...)
+  local level, where = 2, ""
+  local info = debug.getinfo(level, "Sl")
+  while info do
+    if info.currentline > 0 and not check.is_own(info.source) then
+      where = ("%s:%d: "):format(info.short_src, info.currentline)
+      break
+    end
+    level = level + 1
+    info = debug.getinfo(level, "Sl")
+  end
+  error(where .. format:format(...), 0)
+end
+
+local fail <const> = check.fail
+
+--- Is the value a tensor?
+function check.is_tensor(value)
+  return type(value) == "userdata" and
+         debug.getmetatable(value) == core.metatable
+end
+
+--- A list of sizes as messages write it: `[2 3]`.
+function check.shape(sizes)
+  return "[" .. table.concat(sizes, " ") .. "]"
+end
+
+-- Longest text in a message, in bytes.
+local SHOWN <const> = 60
+
+local function escape(char)
+  return ("\\x%02X"):format(char:byte())
+end
+
+--- How a value reads in a message: text in quotes, cut when long and with what
+-- does not print escaped; whole numbers as such; tensors with dtype and shape;
+-- of other values the type.
+function check.show(value)
+  if check.is_tensor(value) then
+    return ("tensor %s %s"):format(value.dtype, check.shape(value.shape))
+  end
+  local kind = type(value)
+  if kind == "string" then
+    if #value > SHOWN then
+      value = value:sub(1, (utf8.offset(value, 0, SHOWN + 1)) - 1) .. "..."
+    end
+    local odd = utf8.len(value) and "[\0-\31\127]" or "[^\32-\126]"
+    return '"' .. value:gsub(odd, escape) .. '"'
+  end
+  if kind == "number" then return tostring(math.tointeger(value) or value) end
+  if kind == "nil" or kind == "boolean" then return tostring(value) end
+  return "a " .. kind
+end
+
+--- Returns `value` when it is of a Lua type, such as "string"; raises if not.
+function check.kind(func, name, value, kind)
+  if type(value) ~= kind then
+    fail("%s: %s must be a %s, got %s", func, name, kind, check.show(value))
+  end
+  return value
+end
+
+--- Returns `value` when it is a tensor; raises if not.
+function check.tensor(func, name, value)
+  if not check.is_tensor(value) then
+    fail("%s: %s must be a tensor, got %s", func, name, check.show(value))
+  end
+  return value
+end
+
+--- Returns `value` as an integer; raises unless it is one, and at least `low`
+-- where that is given.
+function check.integer(func, name, value, low)
+  local n = math.type(value) and math.tointeger(value)
+  if not n or low and n < low then
+    fail("%s: %s must be an integer%s, got %s", func, name,
+      low and " of at least " .. low or "", check.show(value))
+  end
+  return n
+end
+
+--- Returns `value` when it is a number within bounds (nil: none); raises if
+-- not, also for NaN.
+function check.number(func, name, value, low, high)
+  local ok = type(value) == "number" and value == value
+  if ok and (not low or value >= low) and (not high or value <= high) then
+    return value
+  end
+  local range = low and high and (" from %g to %g"):format(low, high) or
+    low and (" of at least %g"):format(low) or ""
+  fail("%s: %s must be a number%s, got %s", func, name, range,
+    check.show(value))
+end
+
+--- The string keys of a table, sorted and joined by commas.
+function check.names(keys)
+  local names = {}
+  for name in pairs(keys) do names[#names + 1] = name end
+  table.sort(names)
+  return table.concat(names, ", ")
+end
+
+--- Raises unless `options` is nil or a table without other keys than those of
+-- the table `keys`.
+function check.keys(func, options, keys)
+  if options == nil then return end
+  if type(options) ~= "table" then
+    fail("%s: options must be a table, got %s", func, check.show(options))
+  end
+  for key in next, options do
+    if keys[key] == nil then
+      fail("%s: unknown option %s; known: %s", func, check.show(key),
+        check.names(keys))
+    end
+  end
+end
+
+--- Returns the options with what they leave out taken from `defaults`, whose
+-- keys are all that there are (`check.NONE`: nil). Raises on an unknown key.
+function check.options(func, options, defaults)
+  check.keys(func, options, defaults)
+  local result = {}
+  for key, value in pairs(defaults) do
+    if value ~= check.NONE then result[key] = value end
+  end
+  for key, value in next, options or {} do result[key] = value end
+  return result
+end
+
+--- Raises unless `options` is nil or a table whose keys are in `types`, with
+-- values of the Lua types that it gives, joined by `|` (`any`: all). Returns
+-- the options, or an empty table.
+function check.types(func, options, types)
+  check.keys(func, options, types)
+  for key, value in next, options or {} do
+    local kinds = types[key]
+    local found = kinds == "any"
+    for kind in kinds:gmatch("[^|]+") do
+      found = found or type(value) == kind
+    end
+    if not found then
+      fail("%s: %s must be a %s, got %s", func, key,
+        (kinds:gsub("|", " or a ")), check.show(value))
+    end
+  end
+  return options or {}
+end
+
+--- Returns a function that gives the items of `source`: a list, or itself such
+-- a function (nil at the end).
+function check.iterator(func, name, source)
+  if type(source) == "function" then return source end
+  if type(source) ~= "table" then
+    fail("%s: %s must be a list or an iterator, got %s", func, name,
+      check.show(source))
+  end
+  local i = 0
+  return function()
+    i = i + 1
+    return source[i]
+  end
+end
+
+--- Returns the length of a list whose items are all of type `kind`, or nil and
+-- what is wrong with it (not a list, a key that is no position, an item), to
+-- stand right behind its name: ` must be a list, got 3`, `[2] must be ...`.
+function check.list(value, kind)
+  if type(value) ~= "table" then
+    return nil, (" must be a list, got %s"):format(check.show(value))
+  end
+  local n = #value
+  for key in pairs(value) do
+    if math.type(key) ~= "integer" or key < 1 or key > n then
+      return nil, (" must be a list, got the key %s"):format(check.show(key))
+    end
+  end
+  for i = 1, n do
+    if type(value[i]) ~= kind then
+      return nil, ("[%d] must be a %s, got %s"):format(i, kind,
+        check.show(value[i]))
+    end
+  end
+  return n
+end
+
+return check

@@ -1,0 +1,243 @@
+--- What may attend to what: the options that describe it, read in one place.
+--
+-- `read` turns them into the arguments of the fused op, `keep` and `scores`
+-- into tensors for the paths that show or change the weights. Query i stands
+-- beside key i + (Tk - Tq), with causal = "top-left" beside key i; distances
+-- are counted from there.
+
+local check = require "heed.check"
+local core = require "heed.core"
+
+local ops <const> = core.ops
+local fail <const> = check.fail
+local is_tensor <const> = check.is_tensor
+
+local mask = {}
+
+--- The options that describe what may attend to what, and the scores.
+mask.KEYS = {
+  causal = true, window = true, valid_lens = true, mask = true,
+  key_mask = true, bias = true, alibi = true, softcap = true, sinks = true,
+  scale = true, score = true,
+}
+
+-- -- single options ----------------------------------------------------------
+
+local alignment <const> = {
+  [true] = "bottom-right", ["bottom-right"] = "bottom-right",
+  ["top-left"] = "top-left", [false] = "none",
+}
+
+local function read_causal(func, causal)
+  if causal == nil then return nil end
+  return alignment[causal] or fail('%s: causal must be true, false, ' ..
+    '"bottom-right" or "top-left", got %s', func, check.show(causal))
+end
+
+-- How many keys before and behind its place a query sees; nil: all.
+local function read_window(func, window, causal)
+  if window == nil then return nil, nil end
+  if type(window) == "table" then
+    check.keys(func .. ": window", window, {true, true})
+    return check.integer(func, "window[1]", window[1], 0),
+      check.integer(func, "window[2]", window[2], 0)
+  end
+  if math.type(window) ~= "integer" or window < 1 then
+    fail("%s: window must be a number of keys, the query's own counted, or " ..
+      "{before, behind}, got %s", func, check.show(window))
+  end
+  return window - 1, causal and causal ~= "none" and 0 or window - 1
+end
+
+-- A tensor, or a list of numbers made one.
+local function read_list(func, name, value, dtype)
+  if value == nil or is_tensor(value) then return value end
+  if type(value) ~= "table" then
+    fail("%s: %s must be a tensor or a list, got %s", func, name,
+      check.show(value))
+  end
+  return core.tensor(value, {dtype = dtype})
+end
+
+-- Powers of one ratio for a power of two heads; else those of the next lower
+-- power, and of twice as many heads every second one.
+local function slopes_of(heads)
+  local list = {}
+  if heads == 0 then return list end
+  local power = 1 << math.floor(math.log(heads, 2) + 1e-9)
+  for h = 1, power do list[h] = 2.0 ^ (-8 * h / power) end
+  for h = 1, heads - power do
+    list[power + h] = 2.0 ^ (-4 * (2 * h - 1) / power)
+  end
+  return list
+end
+
+local slopes <const> = {float32 = {}, float64 = {}}
+
+--- The slopes of ALiBi (Press et al., 2022) for a number of heads.
+-- @tparam integer heads
+-- @tparam string dtype
+-- @return tensor [H]
+function mask.alibi_slopes(heads, dtype)
+  local made = slopes[dtype]
+  made[heads] = made[heads] or
+    core.tensor(slopes_of(heads), {dtype = dtype})
+  return made[heads]
+end
+
+local function read_alibi(func, alibi, q)
+  if not alibi then return nil end
+  if alibi == true then return mask.alibi_slopes(q:size(-3), q.dtype) end
+  return read_list(func, "alibi", alibi, q.dtype)
+end
+
+-- -- all of them -------------------------------------------------------------
+
+--- Raises for options whose kind the op would name less well.
+function mask.check(func, o)
+  for _, name in ipairs {"mask", "key_mask"} do
+    local value = o[name]
+    if value ~= nil and not (is_tensor(value) and value.dtype == "bool") then
+      fail("%s: %s must be a bool tensor, true where attending is allowed, " ..
+        "got %s; numbers to add to the scores are a bias", func, name,
+        check.show(value))
+    end
+  end
+  if o.bias ~= nil then
+    if not is_tensor(o.bias) or not o.bias.dtype:find("^float") then
+      fail("%s: bias must be a float tensor, added to the scores, got %s; " ..
+        "where attending is allowed is a mask", func, check.show(o.bias))
+    end
+  end
+end
+
+--- The arguments of `ops.attention` behind q, k and v, but for the dropout.
+-- @tparam string func the function that the user called
+-- @tparam table o options
+-- @param q tensor [.. H Tq D]
+function mask.read(func, o, q)
+  local causal = read_causal(func, o.causal)
+  local left, right = read_window(func, o.window, causal)
+  if o.mask ~= nil or o.key_mask ~= nil or o.bias ~= nil then
+    mask.check(func, o)
+  end
+  return o.mask, o.key_mask, o.bias,
+    read_list(func, "valid_lens", o.valid_lens, "int64"),
+    read_alibi(func, o.alibi, q), read_list(func, "sinks", o.sinks, q.dtype),
+    causal, left, right, o.scale, o.softcap
+end
+
+-- The place of each key relative to its query: [Tq Tk], negative before it.
+local function distances(tq, tk, causal)
+  local shift = causal == "top-left" and 0 or tk - tq
+  local key, query = ops.arange(1, tk), ops.arange(1 + shift, tq + shift)
+  return ops.sub(key, ops.unsqueeze(query, -1))
+end
+
+local function join(a, b)
+  return a and ops.logical_and(a, b) or b
+end
+
+-- Adds the dimension of heads (and of queries) before the last one.
+local function over_heads(t, count)
+  for _ = 1, count do t = ops.unsqueeze(t, -2) end
+  return t
+end
+
+--- All that rules keys out, as one mask.
+-- @tparam string func the function that the user called
+-- @tparam table o options
+-- @param q tensor [.. H Tq D]
+-- @param k tensor [.. Hk Tk D]
+-- @return bool tensor that broadcasts to [.. H Tq Tk], true where attending
+-- is allowed, or nil when all of it is
+function mask.keep(func, o, q, k)
+  local _, _, _, lens, _, _, causal, left, right = mask.read(func, o, q)
+  local tq, tk = q:size(-2), k:size(-2)
+  local keep
+  if causal and causal ~= "none" then right = 0 end
+  if left or right then
+    local at = distances(tq, tk, causal)
+    if left then keep = join(keep, ops.ge(at, -left)) end
+    if right then keep = join(keep, ops.le(at, right)) end
+  end
+  if lens then
+    local seen = ops.le(ops.arange(1, tk), ops.unsqueeze(lens, -1))
+    -- one length a query: [.. Tq Tk], else one a batch entry: [.. Tk]
+    local per_query = lens.ndim == q.ndim - 2
+    seen = per_query and ops.unsqueeze(seen, -3) or over_heads(seen, 2)
+    keep = join(keep, seen)
+  end
+  if o.key_mask then keep = join(keep, over_heads(o.key_mask, 2)) end
+  if o.mask then keep = join(keep, o.mask) end
+  return keep
+end
+
+-- matmul where each head of b serves several of a: a [.. H M K], b [.. Hk K N].
+local function grouped_matmul(a, b)
+  local heads, shared = a:size(-3), b:size(-3)
+  if heads == shared then return ops.matmul(a, b) end
+  local shape = a.shape
+  local n, rows = #shape, shape[#shape - 1]
+  shape[n - 2], shape[n - 1] = shared, heads // shared * rows
+  local y = ops.matmul(ops.reshape(a, shape), b)
+  shape[n - 2], shape[n - 1], shape[n] = heads, rows, b:size(-1)
+  return ops.reshape(y, shape)
+end
+mask.grouped_matmul = grouped_matmul
+
+--- The scores before the mask.
+-- @return tensor [.. H Tq Tk]
+function mask.scores(func, o, q, k)
+  local _, _, bias, _, alibi, _, causal = mask.read(func, o, q)
+  local scale = o.scale or q:size(-1) > 0 and q:size(-1) ^ -0.5 or 1.0
+  local s = grouped_matmul(ops.mul(q, scale), ops.transpose(k, -1, -2))
+  if o.softcap and o.softcap > 0 then
+    s = ops.mul(ops.tanh(ops.div(s, o.softcap)), o.softcap)
+  end
+  if alibi then
+    local far = ops.abs(distances(q:size(-2), k:size(-2), causal))
+    local slope = ops.reshape(alibi, {-1, 1, 1})
+    s = ops.sub(s, ops.mul(slope, ops.to(far, q.dtype)))
+  end
+  if bias then s = ops.add(s, bias) end
+  if o.score then s = o.score(s) end
+  return s
+end
+
+-- Puts the score of a sink behind the last key of every row.
+local function add_sinks(s, keep, sinks)
+  local shape = s.shape
+  shape[#shape] = 1
+  local column = ops.expand(ops.reshape(sinks, {-1, 1, 1}), shape)
+  if keep then
+    local own = ops.expand(keep, s.shape)
+    keep = ops.cat({own, ops.ones(shape, "bool")}, -1)
+  end
+  return ops.cat({s, column}, -1), keep
+end
+
+--- The weights, as the fused op would use them before dropout.
+-- @param keep what `mask.keep` gave
+-- @return tensor [.. H Tq Tk]
+function mask.weights(func, o, q, k, keep)
+  local s, n = mask.scores(func, o, q, k), k:size(-2)
+  local sinks = read_list(func, "sinks", o.sinks, q.dtype)
+  if sinks then s, keep = add_sinks(s, keep, sinks) end
+  -- a row of -inf only has no softmax: the masked one gives zeros
+  keep = keep or ops.ones({1}, "bool")
+  local w = ops.masked_softmax(s, keep)
+  return sinks and ops.slice(w, -1, 1, n) or w
+end
+
+--- k or v with zeros for the keys that no query may see: what stands there
+-- must not reach a result, not even as 0 * NaN.
+function mask.clean(t, keep)
+  if not keep then return t end
+  local seen = keep.ndim > 2 and
+    ops.any(keep, {-3, -2}, true) or ops.any(keep, -2, true)
+  if seen.ndim == 1 then seen = ops.unsqueeze(seen, 1) end
+  return ops.where(ops.transpose(seen, -1, -2), t, 0)
+end
+
+return mask

@@ -1,0 +1,154 @@
+--- F: the functions of networks, without parameters of their own.
+--
+-- All ops of the group `functional` are here, with `relu`, `tanh`, `sigmoid`,
+-- `softmax` and `log_softmax`, which are also methods of tensors.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local mask = require "heed.nn.attention_mask"
+
+local ops <const> = core.ops
+
+local F = {}
+
+for _, op in ipairs(core.op_table) do
+  if op.group == "functional" then F[op.name] = ops[op.name] end
+end
+for _, name in ipairs {"relu", "tanh", "sigmoid", "softmax", "log_softmax"} do
+  F[name] = ops[name]
+end
+
+-- -- attention ---------------------------------------------------------------
+
+local OPTIONS <const> = {
+  dropout = true, training = true, generator = true, need_weights = true,
+}
+for key in pairs(mask.KEYS) do OPTIONS[key] = true end
+
+local NONE <const> = {}
+local SDPA <const> = "scaled_dot_product_attention"
+
+-- Through tensors of all scores: shows the weights, runs the user's function.
+local function attend_openly(func, q, k, v, o, dropout, generator)
+  local keep = mask.keep(func, o, q, k)
+  k = mask.clean(k, keep)
+  local w = mask.weights(func, o, q, k, keep)
+  if not o.score then return nil, w end
+  local dropped = ops.dropout(w, dropout, true, generator)
+  return mask.grouped_matmul(dropped, mask.clean(v, keep)), w
+end
+
+--- Attention without the check of option names, for modules: as
+-- `scaled_dot_product_attention`, with the name to use in messages, and the
+-- dropout beside the options.
+function F.attend(func, q, k, v, o, dropout, generator)
+  local out, w
+  if o.need_weights or o.score then
+    out, w = attend_openly(func, q, k, v, o, dropout, generator)
+  end
+  if not out then
+    local mask_, key_mask, bias, lens, alibi, sinks, causal, left, right,
+      scale, softcap = mask.read(func, o, q)
+    local seed = dropout > 0 and core.draw(generator) or nil
+    out = ops.attention(q, k, v, mask_, key_mask, bias, lens, alibi, sinks,
+      causal, left, right, scale, softcap, dropout, seed)
+  end
+  if o.need_weights then return out, w end
+  return out
+end
+
+--- Attention: for each query the mean of the values, weighted with the softmax
+-- of the scaled products of query and keys.
+--
+-- What a query may attend to is what all descriptions allow. One that may
+-- attend to nothing gives zeros, zero weights and zero gradients.
+-- @param q float tensor [.. H Tq D], or [Tq D]
+-- @param k float tensor [.. Hk Tk D]; query head h uses key/value head
+-- floor(h / (H / Hk)), counted from 0
+-- @param v float tensor [.. Hk Tk Dv]
+-- @tparam[opt] table options
+--
+-- * `causal`: `true` (or `"bottom-right"`): the last query stands beside the
+--   last key, and no query sees a key behind its place; `"top-left"`: the
+--   first query stands beside the first key
+-- * `window`: how many keys a query sees, its own place counted, before and
+--   (when not causal) as many behind it; or `{before, behind}`
+-- * `valid_lens`: int64 tensor or list [..], or [.. Tq]: only the first so many
+--   keys are seen
+-- * `mask`: bool tensor that broadcasts to [.. H Tq Tk], **true = may attend**
+-- * `key_mask`: bool tensor that broadcasts to [.. Tk], **true = may attend**
+-- * `bias`: float tensor that broadcasts to [.. H Tq Tk], added to the scores
+-- * `alibi`: `true`, or slopes [H]: takes slope * distance from the scores
+-- * `softcap`: bounds the scores by softcap * tanh(score / softcap)
+-- * `sinks`: tensor [H]: scores of keys without a value
+-- * `scale` of the products, 1 / sqrt(D) by default
+-- * `score`: function of all scores [.. H Tq Tk], before the mask; a slow path
+--   for experiments
+-- * `dropout`: probability with which a weight is set to 0; `training = false`
+--   turns it off; `generator` of its seed
+-- * `need_weights`: returns the weights too
+-- @return float tensor [.. H Tq Dv]
+-- @return with `need_weights`, the weights [.. H Tq Tk] from before dropout
+-- @raise for an unknown option, and when dtypes, shapes or values do not fit
+-- @usage local out = F.scaled_dot_product_attention(q, k, v, {causal = true})
+function F.scaled_dot_product_attention(q, k, v, options)
+  check.keys(SDPA, options, OPTIONS)
+  local o = options or NONE
+  check.tensor(SDPA, "q", q)
+  local dropout = o.training ~= false and o.dropout or 0.0
+  if q.ndim ~= 2 then
+    return F.attend(SDPA, q, k, v, o, dropout, o.generator)
+  end
+  local one = function(t) return ops.unsqueeze(t, 1) end
+  local out, w = F.attend(SDPA, one(q), one(k), one(v), o, dropout,
+    o.generator)
+  return ops.squeeze(out, 1), w and ops.squeeze(w, 1)
+end
+
+--- A mask of the first places of rows.
+-- @param lens int64 tensor [..] or list: how many of each row
+-- @tparam[opt] integer length of a row, the longest of `lens` by default
+-- @return bool tensor [.. length], true for the first `lens` places
+-- @usage F.sequence_mask({1, 3}) --> true false false / true true true
+function F.sequence_mask(lens, length)
+  if not check.is_tensor(lens) then
+    check.kind("sequence_mask", "lens", lens, "table")
+    lens = core.tensor(lens, {dtype = "int64"})
+  end
+  if length == nil then
+    length = lens:numel() > 0 and lens:max():item() or 0
+  end
+  check.integer("sequence_mask", "length", length, 0)
+  return ops.le(ops.arange(1, length), ops.unsqueeze(lens, -1))
+end
+
+-- -- losses ------------------------------------------------------------------
+
+local function reduce(func, x, reduction)
+  if reduction == nil or reduction == "mean" then return ops.mean(x) end
+  if reduction == "sum" then return ops.sum(x) end
+  if reduction == "none" then return x end
+  check.fail('%s: reduction must be "mean", "sum" or "none", got %s', func,
+    check.show(reduction))
+end
+
+--- The mean of (x - target)^2.
+-- @param x float tensor
+-- @param target tensor of the shape of x
+-- @tparam[opt] table options `reduction`: `"mean"`, `"sum"` or `"none"`
+-- @return tensor without dimensions, or for `"none"` like x
+-- @raise when the shapes differ
+-- @usage F.mse_loss(heed.tensor {1.0, 2.0}, heed.tensor {1.0, 4.0}) --> 2
+function F.mse_loss(x, target, options)
+  check.keys("mse_loss", options, {reduction = true})
+  local a, b = check.shape(check.tensor("mse_loss", "x", x).shape),
+    check.shape(check.tensor("mse_loss", "target", target).shape)
+  if a ~= b then
+    check.fail("mse_loss: x %s and target %s must have one shape", a, b)
+  end
+  local difference = ops.sub(x, target)
+  return reduce("mse_loss", ops.mul(difference, difference),
+    options and options.reduction)
+end
+
+return F

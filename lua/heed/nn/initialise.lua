@@ -1,0 +1,144 @@
+--- First values of parameters: PyTorch's, number for number after one seed.
+--
+-- Each function overwrites a tensor, also one that wants gradients, and
+-- returns it. The last argument is a table whose `generator` draws; the default
+-- generator otherwise. `nn.init` in Lua scripts.
+
+local check = require "heed.check"
+local core = require "heed.core"
+
+local ops <const> = core.ops
+
+local init = {}
+
+local DRAW <const> = {generator = true}
+
+local function generator_of(func, options)
+  check.keys(func, options, DRAW)
+  return options and options.generator
+end
+
+local function uniform(t, low, high, generator)
+  if t:numel() == 0 then return t end -- bounds need not be finite
+  local guard <close> = core.no_grad()
+  return ops.uniform_(t, low, high, generator)
+end
+
+local function normal(t, mean, std, generator)
+  if t:numel() == 0 then return t end
+  local guard <close> = core.no_grad()
+  return ops.normal_(t, mean, std, generator)
+end
+
+--- Numbers from the interval [low, high).
+-- @param t float tensor
+-- @tparam[opt=0] number low
+-- @tparam[opt=1] number high
+-- @tparam[opt] table options `generator`
+-- @usage nn.init.uniform_(layer.weight, -0.1, 0.1)
+function init.uniform_(t, low, high, options)
+  return uniform(t, low or 0.0, high or 1.0,
+    generator_of("uniform_", options))
+end
+
+--- Numbers of the normal distribution.
+-- @param t float tensor
+-- @tparam[opt=0] number mean
+-- @tparam[opt=1] number std
+-- @tparam[opt] table options `generator`
+function init.normal_(t, mean, std, options)
+  return normal(t, mean or 0.0, std or 1.0, generator_of("normal_", options))
+end
+
+--- One number everywhere.
+-- @param t tensor
+-- @tparam number value
+function init.constant_(t, value)
+  local guard <close> = core.no_grad()
+  return ops.copy_(t, value)
+end
+
+--- Zeros.
+-- @param t tensor
+function init.zeros_(t) return init.constant_(t, 0) end
+
+--- Ones.
+-- @param t tensor
+function init.ones_(t) return init.constant_(t, 1) end
+
+-- How many inputs an output has, and how many outputs an input.
+local function fans(func, t)
+  check.tensor(func, "t", t)
+  local shape, field = t.shape, 1
+  if #shape < 2 then
+    check.fail("%s: t must have at least 2 dimensions, got %s", func,
+      check.shape(shape))
+  end
+  for d = 3, #shape do field = field * shape[d] end
+  return shape[2] * field, shape[1] * field
+end
+
+local function with_gain(func, options, extra)
+  local o = check.options(func, options, extra)
+  check.number(func, "gain", o.gain)
+  return o
+end
+
+local GAIN <const> = {gain = 1.0, generator = check.NONE}
+
+--- Uniform, with the variance 2 gain^2 / (fan in + fan out)
+-- (Glorot and Bengio, 2010).
+-- @param t float tensor [out in ...]
+-- @tparam[opt] table options `gain`, 1 by default; `generator`
+-- @usage nn.init.xavier_uniform_(layer.weight)
+function init.xavier_uniform_(t, options)
+  local o = with_gain("xavier_uniform_", options, GAIN)
+  local fan_in, fan_out = fans("xavier_uniform_", t)
+  local bound = 3.0 ^ 0.5 * o.gain * (2.0 / (fan_in + fan_out)) ^ 0.5
+  return uniform(t, -bound, bound, o.generator)
+end
+
+--- Normal, with the variance 2 gain^2 / (fan in + fan out).
+-- @param t float tensor [out in ...]
+-- @tparam[opt] table options `gain`, 1 by default; `generator`
+function init.xavier_normal_(t, options)
+  local o = with_gain("xavier_normal_", options, GAIN)
+  local fan_in, fan_out = fans("xavier_normal_", t)
+  return normal(t, 0.0, o.gain * (2.0 / (fan_in + fan_out)) ^ 0.5,
+    o.generator)
+end
+
+local SLOPE <const> = {a = 0.0, mode = "fan_in", generator = check.NONE}
+
+-- The standard deviation of He et al. (2015) for leaky relu of slope a.
+local function kaiming_std(func, t, o)
+  check.number(func, "a", o.a)
+  local fan_in, fan_out = fans(func, t)
+  if o.mode ~= "fan_in" and o.mode ~= "fan_out" then
+    check.fail('%s: mode must be "fan_in" or "fan_out", got %s', func,
+      check.show(o.mode))
+  end
+  local fan = o.mode == "fan_in" and fan_in or fan_out
+  return (2.0 / (1.0 + o.a * o.a)) ^ 0.5 / fan ^ 0.5
+end
+
+--- Uniform, with the variance 2 / ((1 + a^2) fan), for layers before a relu,
+-- or a leaky one of slope a (He et al., 2015).
+-- @param t float tensor [out in ...]
+-- @tparam[opt] table options `a`, 0 by default; `mode`, `"fan_in"` (default)
+-- or `"fan_out"`; `generator`
+function init.kaiming_uniform_(t, options)
+  local o = check.options("kaiming_uniform_", options, SLOPE)
+  local bound = 3.0 ^ 0.5 * kaiming_std("kaiming_uniform_", t, o)
+  return uniform(t, -bound, bound, o.generator)
+end
+
+--- Normal, with the variance 2 / ((1 + a^2) fan).
+-- @param t float tensor [out in ...]
+-- @tparam[opt] table options as for `kaiming_uniform_`
+function init.kaiming_normal_(t, options)
+  local o = check.options("kaiming_normal_", options, SLOPE)
+  return normal(t, 0.0, kaiming_std("kaiming_normal_", t, o), o.generator)
+end
+
+return init

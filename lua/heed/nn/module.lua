@@ -1,0 +1,363 @@
+--- Module: a part of a network that holds parameters, buffers and other
+-- modules in its fields.
+--
+--     local Net = nn.Module:extend("Net")
+--
+--     function Net:init(width)
+--       self.hidden = nn.Linear(4, width)
+--       self.out = nn.Linear(width, 2)
+--     end
+--
+--     function Net:forward(x)                  -- x [B 4]
+--       return self.out(F.relu(self.hidden(x)))  -- [B 2]
+--     end
+--
+--     local net = Net(16)
+--     local y = net(x)
+--
+-- A field that holds a tensor with `requires_grad` is a parameter, and stays
+-- one when it is frozen; a buffer is made by `register_buffer`. Everything is
+-- found in the order in which the fields were first set. Names are those of
+-- PyTorch: `layers[1].weight` is called `layers.0.weight`.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local call = require "heed.nn.call"
+local tree = require "heed.nn.tree"
+
+local Module = {}
+Module.__index = Module
+Module.__name = "Module"
+Module.__call = call.module
+Module.__newindex = tree.set
+Module.__tostring = require "heed.nn.describe"
+
+local function construct(class, ...)
+  local self = tree.new(class)
+  self:init(...)
+  return self
+end
+
+local function class_name(class) return "class " .. class.__name end
+
+local is_class <const> = {__call = construct, __tostring = class_name}
+
+--- Makes a class of modules below this one. `init` is its constructor, called
+-- as `Class(...)`; `Class.super` is the class above.
+-- @tparam string name as it shall stand in messages and in print
+-- @treturn table the class
+-- @usage local Net = nn.Module:extend("Net")
+function Module:extend(name)
+  check.kind("extend", "name", name, "string")
+  local class = {__name = name, super = self}
+  for _, event in ipairs {"__call", "__newindex", "__tostring"} do
+    class[event] = rawget(self, event)
+  end
+  class.__index = class
+  return setmetatable(class, {
+    __index = self, __call = construct, __tostring = class_name,
+  })
+end
+
+setmetatable(Module, is_class)
+
+--- The constructor of a class that has none: takes nothing, sets nothing.
+function Module:init() end -- luacheck: ignore self
+
+--- What calling the module computes. Every class has its own.
+function Module:forward()
+  check.fail("%s: has no forward", self.__name)
+end
+
+--- A short text for print, such as "20, 8": what a class adds in brackets.
+-- @treturn string
+function Module:extra() return "" end -- luacheck: ignore self
+
+-- -- what is inside ----------------------------------------------------------
+
+--- The parameters, each once, also when several fields hold it.
+-- @treturn table list of tensors
+-- @usage local optimizer = optim.Adam(net:parameters())
+function Module:parameters()
+  local list = {}
+  for i, entry in ipairs(tree.tensors(self, "parameter")) do
+    list[i] = entry.tensor
+  end
+  return list
+end
+
+local function pairs_of(entries, field)
+  local i = 0
+  return function()
+    i = i + 1
+    local entry = entries[i]
+    if entry then return entry.name, entry[field] end
+  end
+end
+
+--- Goes through names and parameters, each once.
+-- @treturn function iterator
+-- @usage for name, p in net:named_parameters() do print(name, p) end
+function Module:named_parameters()
+  return pairs_of(tree.tensors(self, "parameter"), "tensor")
+end
+
+--- Goes through names and buffers.
+-- @treturn function iterator
+function Module:named_buffers()
+  return pairs_of(tree.tensors(self, "buffer"), "tensor")
+end
+
+--- Goes through the keys and values of the fields that are modules.
+-- @treturn function iterator
+-- @usage for key, child in net:named_children() do print(key) end
+function Module:named_children()
+  return pairs_of(tree.children(self), "module")
+end
+
+--- The modules in the fields.
+-- @treturn table list
+function Module:children()
+  local list = {}
+  for i, entry in ipairs(tree.children(self)) do list[i] = entry.module end
+  return list
+end
+
+--- Goes through this module, by the name "", and all below it, each once.
+-- @treturn function iterator
+function Module:named_modules()
+  return pairs_of(tree.modules(self), "module")
+end
+
+--- This module and all below it, each once.
+-- @treturn table list
+function Module:modules()
+  local list = {}
+  for i, entry in ipairs(tree.modules(self)) do list[i] = entry.module end
+  return list
+end
+
+--- How many numbers the parameters hold.
+-- @tparam[opt] table options `trainable = true`: only those that want
+-- gradients
+-- @treturn integer
+-- @usage nn.Linear(20, 8):num_parameters() --> 168
+function Module:num_parameters(options)
+  check.keys("num_parameters", options, {trainable = false})
+  local count = 0
+  for _, p in ipairs(self:parameters()) do
+    if not (options and options.trainable) or p.requires_grad then
+      count = count + p:numel()
+    end
+  end
+  return count
+end
+
+--- Makes a field a buffer: a tensor that belongs to the module's state but is
+-- not trained.
+-- @tparam string name of the field
+-- @param tensor its value
+-- @tparam[opt] table options `persistent = false` leaves it out of
+-- `state_dict`
+-- @usage self:register_buffer("running_mean", heed.zeros(8))
+function Module:register_buffer(name, tensor, options)
+  local o = check.options("register_buffer", options, {persistent = true})
+  check.kind("register_buffer", "name", name, "string")
+  check.tensor("register_buffer", name, tensor)
+  tree.set_buffer(self, name, tensor, o.persistent)
+end
+
+-- -- changes to all of it ----------------------------------------------------
+
+--- Calls a function with every module, those inside before those around them.
+-- @tparam function f takes a module
+-- @return the module
+-- @usage net:apply(function(m) m.training = false end)
+function Module:apply(f)
+  for _, entry in ipairs(tree.children(self)) do entry.module:apply(f) end
+  f(self)
+  return self
+end
+
+--- Sets the module and all below it to training or to evaluation.
+-- @tparam[opt=true] boolean mode
+-- @return the module
+function Module:train(mode)
+  if mode == nil then mode = true end
+  check.kind("train", "mode", mode, "boolean")
+  for _, entry in ipairs(tree.modules(self)) do
+    rawset(entry.module, "training", mode)
+  end
+  return self
+end
+
+--- Sets the module and all below it to evaluation: dropout does nothing.
+-- @return the module
+function Module:eval() return self:train(false) end
+
+--- Forgets the gradients of all parameters.
+function Module:zero_grad()
+  for _, p in ipairs(self:parameters()) do p.grad = nil end
+end
+
+--- Turns gradients of all parameters on or off.
+-- @tparam[opt=true] boolean on
+-- @return the module
+function Module:requires_grad_(on)
+  if on == nil then on = true end
+  check.kind("requires_grad_", "on", on, "boolean")
+  for _, p in ipairs(self:parameters()) do p.requires_grad = on end
+  return self
+end
+
+--- Turns gradients of all parameters off; they stay parameters.
+-- @return the module
+-- @usage net.encoder:freeze()
+function Module:freeze() return self:requires_grad_(false) end
+
+--- Turns gradients of all parameters on.
+-- @return the module
+function Module:unfreeze() return self:requires_grad_(true) end
+
+--- Puts parameters and buffers of floats into another dtype. The fields hold
+-- new tensors afterwards: make the optimiser after this, not before.
+-- @tparam string dtype `"float32"` or `"float64"`
+-- @return the module
+-- @usage net:to("float64")
+function Module:to(dtype)
+  if dtype ~= "float32" and dtype ~= "float64" then
+    check.fail('to: dtype must be "float32" or "float64", got %s',
+      check.show(dtype))
+  end
+  tree.replace(self, function(tensor)
+    if tensor.dtype == dtype or not tensor.dtype:find("^float") then
+      return tensor
+    end
+    local new = tensor:detach():to(dtype)
+    new.requires_grad = tensor.requires_grad
+    return new
+  end)
+  return self
+end
+
+--- A copy with tensors of its own. What is shared inside stays shared inside.
+-- @return module
+-- @usage local teacher = net:clone():freeze()
+function Module:clone() return tree.clone(self) end
+
+-- -- weights in and out ------------------------------------------------------
+
+--- Parameters and persistent buffers by name. The tensors share memory with
+-- the module's; `pairs` gives them in order. A tensor that several fields
+-- share is listed once, by its first name.
+-- @tparam[opt] table options `aliases = true` lists shared tensors by all of
+-- their names, which PyTorch wants when it loads them
+-- @treturn table tensors by name
+-- @usage heed.save_safetensors("net.safetensors", net:state_dict())
+function Module:state_dict(options)
+  check.keys("state_dict", options, {aliases = false})
+  local state = tree.ordered()
+  local entries = tree.tensors(self, "state", options and options.aliases)
+  for _, entry in ipairs(entries) do
+    tree.add(state, entry.name, entry.tensor:detach())
+  end
+  return state
+end
+
+-- The names of every tensor of the state: lists, in order.
+local function names_of(self)
+  local lists, by_tensor, known = {}, {}, {}
+  for _, entry in ipairs(tree.tensors(self, "state", true)) do
+    local list = by_tensor[entry.tensor]
+    if not list then
+      list = {tensor = entry.tensor}
+      by_tensor[entry.tensor] = list
+      lists[#lists + 1] = list
+    end
+    list[#list + 1] = entry.name
+    known[entry.name] = true
+  end
+  return lists, known
+end
+
+local function same_shape(a, b)
+  if #a ~= #b then return false end
+  for i = 1, #a do
+    if a[i] ~= b[i] then return false end
+  end
+  return true
+end
+
+-- Which given tensor goes where, and what does not fit.
+local function match(self, state)
+  local lists, known = names_of(self)
+  local plan, missing, unexpected, shapes = {}, {}, {}, {}
+  for _, names in ipairs(lists) do
+    local name, given = names[1], nil
+    for i = 1, #names do
+      if state[names[i]] ~= nil then
+        name, given = names[i], state[names[i]]
+        break
+      end
+    end
+    if given == nil then
+      missing[#missing + 1] = name
+    else
+      check.tensor("load_state_dict", name, given)
+      local here, there = names.tensor.shape, given.shape
+      if same_shape(here, there) then
+        plan[#plan + 1] = {names.tensor, given}
+      else
+        shapes[#shapes + 1] = ("%s is %s here and %s there"):format(name,
+          check.shape(here), check.shape(there))
+      end
+    end
+  end
+  for name in pairs(state) do
+    if not known[name] then unexpected[#unexpected + 1] = tostring(name) end
+  end
+  table.sort(unexpected)
+  return plan, missing, unexpected, shapes
+end
+
+local function complain(self, missing, unexpected, shapes)
+  local lines = {}
+  for _, part in ipairs {{"missing", missing}, {"unexpected", unexpected},
+    {"other shapes", shapes}} do
+    if #part[2] > 0 then
+      lines[#lines + 1] = ("\n  %s: %s"):format(part[1],
+        table.concat(part[2], ", "))
+    end
+  end
+  if #lines > 0 then
+    check.fail("load_state_dict: the tensors do not fit this %s%s",
+      self.__name, table.concat(lines))
+  end
+end
+
+--- Copies tensors into the parameters and buffers of these names. Nothing is
+-- changed when it raises.
+-- @tparam table state tensors by name, as from `state_dict` or
+-- `heed.load_safetensors`
+-- @tparam[opt] table options `strict = false` allows missing and unexpected
+-- names
+-- @treturn table missing names
+-- @treturn table unexpected names
+-- @raise one error that lists all missing and unexpected names and all shapes
+-- that differ
+-- @usage net:load_state_dict(heed.load_safetensors("net.safetensors"))
+function Module:load_state_dict(state, options)
+  local o = check.options("load_state_dict", options, {strict = true})
+  check.kind("load_state_dict", "state", state, "table")
+  local plan, missing, unexpected, shapes = match(self, state)
+  if o.strict then
+    complain(self, missing, unexpected, shapes)
+  else
+    complain(self, {}, {}, shapes)
+  end
+  local guard <close> = core.no_grad()
+  for _, pair in ipairs(plan) do pair[1]:copy_(pair[2]) end
+  return missing, unexpected
+end
+
+return Module

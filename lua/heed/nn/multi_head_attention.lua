@@ -1,0 +1,252 @@
+--- MultiHeadAttention: several attentions side by side, each over a part of
+-- the width (Vaswani et al., 2017).
+--
+--     heads = attend(x_q W_q, x_k W_k, x_v W_v) for each head
+--     y = (heads side by side) W_o
+
+local check = require "heed.check"
+local core = require "heed.core"
+local F = require "heed.nn.functional"
+local initialise = require "heed.nn.initialise"
+local mask = require "heed.nn.attention_mask"
+local Linear = require "heed.nn.linear"
+local Module = require "heed.nn.module"
+local parameter = require "heed.nn.parameter"
+
+local ops <const> = core.ops
+local NAME <const> = "MultiHeadAttention"
+
+local MultiHeadAttention = Module:extend(NAME)
+
+local OPTIONS <const> = {
+  bias = true, kdim = check.NONE, vdim = check.NONE, add_bias_kv = false,
+  add_zero_attn = false, dropout = 0.0, batch_first = true,
+  generator = check.NONE,
+}
+
+-- The draws come in PyTorch's order: the output's first, then the inputs'.
+local function make_parameters(self, o)
+  local e = self.embed_dim
+  local draw = {generator = o.generator}
+  local out_proj = Linear(e, e, {bias = o.bias, generator = o.generator})
+  local kdim, vdim = o.kdim or e, o.vdim or e
+  if kdim == e and vdim == e then
+    self.in_proj_weight = parameter.zeros(3 * e, e)
+    initialise.xavier_uniform_(self.in_proj_weight, draw)
+  else
+    self.q_proj_weight = parameter.zeros(e, e)
+    self.k_proj_weight = parameter.zeros(e, kdim)
+    self.v_proj_weight = parameter.zeros(e, vdim)
+    initialise.xavier_uniform_(self.q_proj_weight, draw)
+    initialise.xavier_uniform_(self.k_proj_weight, draw)
+    initialise.xavier_uniform_(self.v_proj_weight, draw)
+  end
+  if o.bias then
+    self.in_proj_bias = parameter.zeros(3 * e)
+    initialise.zeros_(out_proj.bias)
+  end
+  if o.add_bias_kv then
+    self.bias_k = parameter.zeros(1, 1, e)
+    self.bias_v = parameter.zeros(1, 1, e)
+    initialise.xavier_normal_(self.bias_k, draw)
+    initialise.xavier_normal_(self.bias_v, draw)
+  end
+  self.out_proj = out_proj
+end
+
+--- Makes a layer.
+-- @function MultiHeadAttention
+-- @tparam integer embed_dim width of queries and result; a multiple of
+-- num_heads
+-- @tparam integer num_heads
+-- @tparam[opt] table options `bias`, true by default; `kdim`, `vdim`: widths
+-- of keys and values, embed_dim by default; `add_bias_kv`: a learnt key and
+-- value behind the others; `add_zero_attn`: a key and value of zeros behind
+-- the others; `dropout` of the weights, 0 by default; `batch_first = false`:
+-- tensors are [T B E]; `generator`
+-- @usage local y = nn.MultiHeadAttention(16, 4)(x) -- [B T 16] -> [B T 16]
+function MultiHeadAttention:init(embed_dim, num_heads, options)
+  local o = check.options(NAME, options, OPTIONS)
+  self.embed_dim = check.integer(NAME, "embed_dim", embed_dim, 1)
+  self.num_heads = check.integer(NAME, "num_heads", num_heads, 1)
+  if embed_dim % num_heads ~= 0 then
+    check.fail("%s: embed_dim must be a multiple of num_heads, got %d and %d",
+      NAME, embed_dim, num_heads)
+  end
+  self.dropout = check.number(NAME, "dropout", o.dropout, 0, 1)
+  self.batch_first = o.batch_first
+  self.add_zero_attn = o.add_zero_attn
+  self.generator = o.generator
+  make_parameters(self, o)
+end
+
+-- -- projections -------------------------------------------------------------
+
+-- Rows of the joint weight or bias.
+local function rows(t, first, last)
+  return t and ops.slice(t, 1, first, last)
+end
+
+-- q [.. H T D]
+local function project_query(self, query)
+  local e = self.embed_dim
+  local weight = self.q_proj_weight or rows(self.in_proj_weight, 1, e)
+  return ops.split_heads(
+    ops.linear(query, weight, rows(self.in_proj_bias, 1, e)), self.num_heads)
+end
+
+-- k and v [.. H T D]
+local function project_memory(self, key, value)
+  local e, heads, bias = self.embed_dim, self.num_heads, self.in_proj_bias
+  local joint = self.in_proj_weight
+  if joint and rawequal(key, value) then
+    return ops.split_kv(ops.linear(key, rows(joint, e + 1, 3 * e),
+      rows(bias, e + 1, 3 * e)), heads)
+  end
+  local k_weight = self.k_proj_weight or rows(joint, e + 1, 2 * e)
+  local v_weight = self.v_proj_weight or rows(joint, 2 * e + 1, 3 * e)
+  return ops.split_heads(
+    ops.linear(key, k_weight, rows(bias, e + 1, 2 * e)), heads),
+    ops.split_heads(
+      ops.linear(value, v_weight, rows(bias, 2 * e + 1, 3 * e)), heads)
+end
+
+local function project(self, query, key, value, o)
+  local cache = o.cache
+  if cache and o.static_kv then
+    local q = project_query(self, query)
+    local k, v = cache:kept(self)
+    if k then return q, k, v end
+    k, v = project_memory(self, key, value)
+    cache:keep(self, k, v)
+    return q, k, v
+  end
+  local q, k, v
+  if self.in_proj_weight and rawequal(query, key) and
+     rawequal(key, value) then
+    q, k, v = ops.split_qkv(ops.linear(query, self.in_proj_weight,
+      self.in_proj_bias), self.num_heads)
+  else
+    q = project_query(self, query)
+    k, v = project_memory(self, key, value)
+  end
+  if cache then k, v = cache:append(self, k, v) end
+  return q, k, v
+end
+
+-- -- keys and values behind the others ---------------------------------------
+
+-- [1 1 E] as one more step of a batch [.. H T D].
+local function add_step(self, t, bias)
+  local shape = t.shape
+  shape[#shape - 1] = 1
+  local step = bias and ops.expand(ops.reshape(bias,
+    {self.num_heads, 1, shape[#shape]}), shape) or ops.zeros(shape, t.dtype)
+  return ops.cat({t, step}, -2)
+end
+
+-- t, broadcast along its last dimension to n, with m columns more.
+local function add_columns(t, n, m, column)
+  local shape = t.shape
+  shape[#shape] = n
+  t = ops.expand(t, shape)
+  shape[#shape] = m
+  return ops.cat({t, column(shape, t.dtype)}, -1)
+end
+
+-- Every query may attend to the added steps; all else is written out as one
+-- mask, since it counts from the keys that were there before.
+local function add_steps(self, q, k, v, o)
+  if o.alibi then
+    check.fail("%s: alibi has no distance to the keys of add_bias_kv and " ..
+      "add_zero_attn", NAME)
+  end
+  local keep, bias, n = mask.keep(NAME, o, q, k), o.bias, k:size(-2)
+  if self.bias_k then
+    k, v = add_step(self, k, self.bias_k), add_step(self, v, self.bias_v)
+  end
+  if self.add_zero_attn then k, v = add_step(self, k), add_step(self, v) end
+  local more = k:size(-2) - n
+  return k, v, {
+    mask = keep and add_columns(keep, n, more, ops.ones),
+    bias = bias and add_columns(bias, n, more, ops.zeros),
+    scale = o.scale, softcap = o.softcap, sinks = o.sinks, score = o.score,
+    need_weights = o.need_weights,
+  }
+end
+
+-- -- forward -----------------------------------------------------------------
+
+local FORWARD <const> = {
+  need_weights = true, average_weights = true, cache = true,
+  static_kv = true,
+}
+for key in pairs(mask.KEYS) do FORWARD[key] = true end
+
+local NONE <const> = {}
+
+local function check_inputs(self, query, key, value)
+  local least = self.batch_first and 2 or 3
+  if query.ndim < least or key.ndim ~= query.ndim or
+     value.ndim ~= query.ndim then
+    check.fail("%s: query, key and value must be %s, got %s, %s and %s", NAME,
+      least == 2 and "[B T E] or [T E]" or "[T B E]",
+      check.shape(query.shape), check.shape(key.shape),
+      check.shape(value.shape))
+  end
+end
+
+-- [T B E] as [B T E], equal ones once.
+local function to_batch_first(query, key, value)
+  local q = ops.transpose(query, 1, 2)
+  local k = rawequal(key, query) and q or ops.transpose(key, 1, 2)
+  if rawequal(value, query) then return q, k, q end
+  return q, k, rawequal(value, key) and k or ops.transpose(value, 1, 2)
+end
+
+--- Attends from `query` to `key` and `value`. The options may follow after any
+-- of the three.
+-- @param query tensor [B T E] or [T E]
+-- @param[opt=query] key tensor [B S kdim]
+-- @param[opt=key] value tensor [B S vdim]
+-- @tparam[opt] table options the descriptions of
+-- `F.scaled_dot_product_attention` (`mask` and `bias` broadcast to
+-- [B H T S]); `need_weights`: returns the weights and keeps them in
+-- `attention_weights`; `average_weights = false`: those of every head; `cache`:
+-- an `nn.KeyValueCache`, to which keys and values are added, and to all of
+-- which `query` attends; `static_kv`: the cache holds keys and values of its
+-- first call instead
+-- @return tensor [B T E]
+-- @return with `need_weights`, the weights [B T S], or [B H T S] of every head
+function MultiHeadAttention:forward(query, key, value, options)
+  if type(key) == "table" then key, options = nil, key end
+  if type(value) == "table" then value, options = nil, value end
+  check.keys(NAME, options, FORWARD)
+  local o = options or NONE
+  key = key or query
+  value = value or key
+  check_inputs(self, query, key, value)
+  if not self.batch_first then
+    query, key, value = to_batch_first(query, key, value)
+  end
+  local q, k, v = project(self, query, key, value, o)
+  local average = o.average_weights ~= false
+  if self.bias_k or self.add_zero_attn then
+    k, v, o = add_steps(self, q, k, v, o)
+  end
+  local dropout = self.training and self.dropout or 0.0
+  local y, w = F.attend(NAME, q, k, v, o, dropout, self.generator)
+  -- [B H T D] -> [B T H D] -> [B T E]
+  y = self.out_proj(ops.flatten(ops.transpose(y, -3, -2), -2, -1))
+  if w and average then w = ops.mean(w, -3) end
+  self.attention_weights = w
+  if not self.batch_first then y = ops.transpose(y, 1, 2) end
+  if w then return y, w end
+  return y
+end
+
+function MultiHeadAttention:extra()
+  return ("%d, %d"):format(self.embed_dim, self.num_heads)
+end
+
+return MultiHeadAttention

@@ -1,0 +1,81 @@
+--- PositionalEncoding: adds sines and cosines of the position
+-- (Vaswani et al., 2017).
+--
+--     pe[pos, 2i] = sin(pos / 10000^(2i / d))    pe[pos, 2i + 1] = cos(same)
+--
+-- with pos and i from 0; an odd d ends in a sine.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local Dropout = require "heed.nn.dropout"
+local Module = require "heed.nn.module"
+
+local ops <const> = core.ops
+
+local PositionalEncoding = Module:extend("PositionalEncoding")
+
+local OPTIONS <const> = {
+  max_length = 5000, dropout = 0.0, batch_first = true,
+  generator = check.NONE,
+}
+
+-- [length width], float32, computed in float64
+local function make_table(length, width)
+  local pairs_ = (width + 1) // 2
+  local position = ops.to(ops.arange(0, length - 1), "float64")
+  local pair = ops.to(ops.arange(0, pairs_ - 1), "float64")
+  local frequency = ops.exp(ops.mul(pair, -2 * math.log(10000) / width))
+  local angle = ops.mul(ops.unsqueeze(position, -1), frequency) -- [length w/2]
+  local both = ops.stack({ops.sin(angle), ops.cos(angle)}, -1)
+  local flat = ops.reshape(both, {length, 2 * pairs_})
+  return ops.to(ops.contiguous(ops.slice(flat, 2, 1, width)), "float32")
+end
+
+--- Makes a layer; the table `pe` is a buffer outside of the state.
+-- @function PositionalEncoding
+-- @tparam integer d_model width, also an odd one
+-- @tparam[opt] table options `max_length`: longest sequence, 5000 by default;
+-- `dropout` of the sum, 0 by default; `batch_first = false`: tensors are
+-- [T B d_model]; `generator`
+-- @usage local y = nn.PositionalEncoding(16, {max_length = 64})(x) -- [B T 16]
+function PositionalEncoding:init(d_model, options)
+  local o = check.options("PositionalEncoding", options, OPTIONS)
+  self.d_model = check.integer("PositionalEncoding", "d_model", d_model, 1)
+  self.max_length = check.integer("PositionalEncoding", "max_length",
+    o.max_length, 1)
+  self.batch_first = o.batch_first
+  self.dropout = Dropout(o.dropout, {generator = o.generator})
+  self:register_buffer("pe", make_table(self.max_length, d_model),
+    {persistent = false})
+end
+
+--- @param x tensor [B T d_model] or [T d_model]
+-- @tparam[opt] table options `offset`: how many positions come before x, 0 by
+-- default; with a cache, `cache:length()`
+-- @return tensor like x
+-- @raise when x is longer than the table
+function PositionalEncoding:forward(x, options)
+  check.keys("PositionalEncoding", options, {offset = true})
+  local offset = options and options.offset or 0
+  local at = self.batch_first and -2 or -3
+  if x.ndim < -at or x:size(-1) ~= self.d_model then
+    check.fail("PositionalEncoding: x must be %s with d_model %d, got %s",
+      self.batch_first and "[B T d_model] or [T d_model]" or "[T B d_model]",
+      self.d_model, check.shape(x.shape))
+  end
+  local last = offset + x:size(at)
+  if last > self.max_length then
+    check.fail("PositionalEncoding: x %s: length %d exceeds max_length %d",
+      check.shape(x.shape), last, self.max_length)
+  end
+  if x:size(at) == 0 then return x end
+  local pe = ops.slice(self.pe, 1, offset + 1, last)
+  if not self.batch_first then pe = ops.unsqueeze(pe, 2) end
+  return self.dropout(ops.add(x, pe))
+end
+
+function PositionalEncoding:extra()
+  return ("%d, max_length = %d"):format(self.d_model, self.max_length)
+end
+
+return PositionalEncoding

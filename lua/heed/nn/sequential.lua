@@ -1,0 +1,40 @@
+--- Sequential: modules (or functions), each fed with what the one before it
+-- gave.
+
+local check = require "heed.check"
+local Module = require "heed.nn.module"
+local tree = require "heed.nn.tree"
+
+local Sequential = Module:extend("Sequential")
+
+--- Makes a chain; `chain[i]` is its i-th part, `#chain` their number.
+-- @function Sequential
+-- @param ... modules or functions of one argument, or one list of them
+-- @usage local net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+function Sequential:init(...)
+  local parts = {...}
+  local first = parts[1]
+  if type(first) == "table" and not tree.is_module(first) then
+    parts = first
+  end
+  for i = 1, #parts do self:append(parts[i]) end
+end
+
+--- Adds a part at the end.
+-- @param part module or function
+-- @return the chain
+function Sequential:append(part)
+  if type(part) ~= "function" and not tree.is_module(part) then
+    check.fail("Sequential: part %d must be a module or a function, got %s",
+      #self + 1, check.show(part))
+  end
+  self[#self + 1] = part
+  return self
+end
+
+function Sequential:forward(x)
+  for i = 1, #self do x = self[i](x) end
+  return x
+end
+
+return Sequential

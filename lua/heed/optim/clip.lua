@@ -1,0 +1,67 @@
+--- Clipping of gradients.
+
+local check = require "heed.check"
+local core = require "heed.core"
+
+local ops <const> = core.ops
+
+local clip = {}
+
+-- The gradients that there are.
+local function gradients(func, params)
+  if check.is_tensor(params) then params = {params} end
+  check.kind(func, "params", params, "table")
+  local list = {}
+  for i = 1, #params do
+    list[#list + 1] = check.tensor(func, "params", params[i]).grad
+  end
+  return list
+end
+
+local OPTIONS <const> = {error_if_nonfinite = false}
+
+--- Scales all gradients together so that their joint norm is at most
+-- `max_norm`; returns the norm from before.
+-- @param params list of tensors, or one
+-- @tparam number max_norm
+-- @tparam[opt=2] number norm_type p of the p-norm; `math.huge`: the largest
+-- element
+-- @tparam[opt] table options `error_if_nonfinite`: raises when the norm is NaN
+-- or infinite
+-- @treturn number norm of all gradients before scaling
+-- @usage local norm = optim.clip_grad_norm_(net:parameters(), 1.0)
+function clip.clip_grad_norm_(params, max_norm, norm_type, options)
+  local name <const> = "clip_grad_norm_"
+  check.number(name, "max_norm", max_norm, 0)
+  if norm_type == nil then norm_type = 2.0 end
+  if check.number(name, "norm_type", norm_type) <= 0 then
+    check.fail("%s: norm_type must be above 0, got %g", name, norm_type)
+  end
+  check.keys(name, options, OPTIONS)
+  local grads = gradients(name, params)
+  local norm = ops.joint_norm(grads, norm_type):item()
+  if options and options.error_if_nonfinite and
+     not (norm < math.huge) then
+    check.fail("%s: the norm of the gradients is %g", name, norm)
+  end
+  local factor = max_norm / (norm + 1e-6)
+  if not (factor >= 1) then -- also when it is NaN
+    local guard <close> = core.no_grad()
+    for i = 1, #grads do ops.mul_(grads[i], factor) end
+  end
+  return norm
+end
+
+--- Cuts every element of the gradients to -limit .. limit.
+-- @param params list of tensors, or one
+-- @tparam number limit
+-- @usage optim.clip_grad_value_(net:parameters(), 0.5)
+function clip.clip_grad_value_(params, limit)
+  check.number("clip_grad_value_", "limit", limit, 0)
+  local guard <close> = core.no_grad()
+  for _, grad in ipairs(gradients("clip_grad_value_", params)) do
+    ops.copy_(grad, ops.clamp(grad, -limit, limit))
+  end
+end
+
+return clip

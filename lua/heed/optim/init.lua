@@ -1,0 +1,26 @@
+--- optim: optimisers, schedules of their rates, clipping of gradients.
+--
+--     local optimizer = optim.AdamW(net:parameters(), {lr = 1e-3})
+--     optimizer:zero_grad()
+--     loss:backward()
+--     optim.clip_grad_norm_(net:parameters(), 1.0)
+--     optimizer:step()
+
+require "heed" -- tensors have their methods and operators from there
+
+local adam = require "heed.optim.adam"
+local clip = require "heed.optim.clip"
+
+local optim = {
+  Adam = adam.Adam,
+  AdamW = adam.AdamW,
+  SGD = require "heed.optim.sgd",
+  clip_grad_norm_ = clip.clip_grad_norm_,
+  clip_grad_value_ = clip.clip_grad_value_,
+}
+
+for name, schedule in pairs(require "heed.optim.schedule") do
+  optim[name] = schedule
+end
+
+return optim

@@ -1,0 +1,246 @@
+--- What all optimisers share: groups of parameters with their settings, and a
+-- state for each parameter.
+--
+-- An optimiser sees a list of tensors and nothing of the network. Its groups
+-- are tables that hold `params` and the settings (`lr` ...): schedules and
+-- scripts may change these between steps.
+
+local check = require "heed.check"
+local core = require "heed.core"
+
+local Optimizer = {}
+Optimizer.__index = Optimizer
+Optimizer.__name = "Optimizer"
+
+--- Makes a class of optimisers.
+-- @tparam string name
+-- @tparam table defaults settings with their defaults
+-- @tparam table buffers {key of the state = its name when saved}, tensors like
+-- the parameter
+-- @treturn table class; `update(group, p, grad, state)` is still to be set, and
+-- `check_group(group)` may be
+function Optimizer.extend(name, defaults, buffers)
+  local class = {
+    __name = name, defaults = defaults, buffers = buffers,
+    __tostring = Optimizer.__tostring,
+  }
+  class.__index = class
+  return setmetatable(class, {
+    __index = Optimizer,
+    __call = function(self, params, options)
+      return Optimizer.new(self, params, options)
+    end,
+  })
+end
+
+local function check_params(name, params)
+  check.kind(name, "params", params, "table")
+  if #params == 0 then check.fail("%s: params is empty", name) end
+  for i = 1, #params do
+    local p = params[i]
+    if not check.is_tensor(p) then
+      check.fail("%s: params[%d] must be a tensor, got %s", name, i,
+        check.show(p))
+    end
+    if not p.dtype:find("^float") or not p.is_leaf then
+      check.fail("%s: params[%d] must be a float tensor that no op made, " ..
+        "got %s", name, i, p.is_leaf and check.show(p) or "a result")
+    end
+  end
+end
+
+--- Makes an optimiser of a class.
+-- @tparam table class
+-- @tparam table params list of tensors, or list of groups: tables that hold
+-- such a list as `params`, and settings of their own
+-- @tparam[opt] table options settings for all groups that have none
+function Optimizer.new(class, params, options)
+  local name = class.__name
+  local settings = check.options(name, options, class.defaults)
+  check.kind(name, "params", params, "table")
+  local self = setmetatable({groups = {}, state = {}}, class)
+  local grouped = type(params[1]) == "table"
+  for _, group in ipairs(grouped and params or {{params = params}}) do
+    self:add_group(group, settings)
+  end
+  if not grouped and #params == 0 then check_params(name, params) end
+  return self
+end
+
+-- Settings that a class has nothing to say about.
+function Optimizer:check_group() end -- luacheck: ignore self
+
+--- Adds a group of parameters.
+-- @tparam table group `params` and settings
+-- @tparam[opt] table settings for what the group leaves out; the class's
+-- defaults by default
+function Optimizer:add_group(group, settings)
+  local name = self.__name
+  check.kind(name, "group", group, "table")
+  check_params(name, group.params)
+  local taken = {}
+  for _, other in ipairs(self.groups) do
+    for _, p in ipairs(other.params) do taken[p] = true end
+  end
+  local made, own = {}, {}
+  for key, value in pairs(group) do
+    if key ~= "params" then own[key] = value end
+  end
+  for key, value in pairs(check.options(name, own, settings or
+    self.defaults)) do
+    made[key] = value
+  end
+  made.params = {}
+  for i, p in ipairs(group.params) do
+    if taken[p] then
+      check.fail("%s: params[%d] is given twice", name, i)
+    end
+    taken[p] = true
+    made.params[i] = p
+  end
+  check.number(name, "lr", made.lr, 0)
+  self:check_group(made)
+  self.groups[#self.groups + 1] = made
+end
+
+--- Forgets the gradients of all parameters.
+function Optimizer:zero_grad()
+  for _, group in ipairs(self.groups) do
+    for _, p in ipairs(group.params) do p.grad = nil end
+  end
+end
+
+--- Changes every parameter that has a gradient. A schedule of the rate takes
+-- its step after this one.
+function Optimizer:step()
+  local guard <close> = core.no_grad()
+  local states = self.state
+  for _, group in ipairs(self.groups) do
+    for _, p in ipairs(group.params) do
+      local grad = p.grad
+      if grad then
+        local state = states[p]
+        if not state then
+          state = {step = 0}
+          states[p] = state
+        end
+        state.step = state.step + 1
+        self:update(group, p, grad, state)
+      end
+    end
+  end
+end
+
+-- Goes through all parameters with their number, from 1.
+local function each(self)
+  local list = {}
+  for _, group in ipairs(self.groups) do
+    for _, p in ipairs(group.params) do list[#list + 1] = p end
+  end
+  return ipairs(list)
+end
+
+--- Settings and state, for saving. Tensors share memory with the optimiser's.
+-- @treturn table `settings`: numbers, strings and lists only (JSON can hold
+-- them); `tensors`: by names such as `1.exp_avg`, the first parameter's
+-- @usage local state = optimizer:state_dict()
+-- heed.save_safetensors("adam.safetensors", state.tensors)
+function Optimizer:state_dict()
+  local settings = {kind = self.__name, groups = {}, steps = {}}
+  for g, group in ipairs(self.groups) do
+    local saved = {count = #group.params}
+    for key, value in pairs(group) do
+      if key ~= "params" then saved[key] = value end
+    end
+    settings.groups[g] = saved
+  end
+  local tensors = {}
+  for i, p in each(self) do
+    local state = self.state[p]
+    settings.steps[i] = state and state.step or 0
+    for key, name in pairs(self.buffers) do
+      if state and state[key] then
+        tensors[i .. "." .. name] = state[key]
+      end
+    end
+  end
+  return {settings = settings, tensors = tensors}
+end
+
+local function check_state(self, settings)
+  local function refuse(format, ...)
+    check.fail("load_state_dict: " .. format, ...)
+  end
+  if settings.kind ~= self.__name then
+    refuse("the state is of %s, not of %s", check.show(settings.kind),
+      self.__name)
+  end
+  if #settings.groups ~= #self.groups then
+    refuse("the state has %d groups, the optimiser %d", #settings.groups,
+      #self.groups)
+  end
+  for g, group in ipairs(self.groups) do
+    if settings.groups[g].count ~= #group.params then
+      refuse("group %d has %s parameters in the state, %d here", g,
+        check.show(settings.groups[g].count), #group.params)
+    end
+  end
+end
+
+-- The state of parameter i, or nil when it has made no step.
+local function read_state(self, state, i, p)
+  local step = state.settings.steps[i]
+  if step == 0 then return nil end
+  local made, shape = {step = step}, check.shape(p.shape)
+  for key, name in pairs(self.buffers) do
+    local tensor = state.tensors[i .. "." .. name]
+    if tensor then
+      if check.shape(tensor.shape) ~= shape then
+        check.fail("load_state_dict: %d.%s must be %s like its parameter, " ..
+          "got %s", i, name, shape, check.shape(tensor.shape))
+      end
+      made[key] = tensor:to(p.dtype):clone()
+    end
+  end
+  return made
+end
+
+--- Takes over settings and state, as copies. Nothing is changed when it
+-- raises.
+-- @tparam table state from `state_dict` of an optimiser of this kind, with as
+-- many parameters
+function Optimizer:load_state_dict(state)
+  check.kind("load_state_dict", "state", state, "table")
+  check.kind("load_state_dict", "settings", state.settings, "table")
+  check.kind("load_state_dict", "tensors", state.tensors, "table")
+  check_state(self, state.settings)
+  local states = {}
+  for i, p in each(self) do states[p] = read_state(self, state, i, p) end
+  for g, group in ipairs(self.groups) do
+    for key, value in pairs(state.settings.groups[g]) do
+      if key ~= "count" then group[key] = value end
+    end
+  end
+  self.state = states
+end
+
+function Optimizer:__tostring()
+  local lines = {}
+  for g, group in ipairs(self.groups) do
+    local parts = {}
+    for key, value in pairs(group) do
+      if type(value) == "table" and key ~= "params" then
+        value = "{" .. table.concat(value, ", ") .. "}"
+      end
+      if key ~= "params" then
+        parts[#parts + 1] = ("%s = %s"):format(key, value)
+      end
+    end
+    table.sort(parts)
+    lines[g] = ("%s: %d parameters, %s"):format(self.__name, #group.params,
+      table.concat(parts, ", "))
+  end
+  return table.concat(lines, "\n")
+end
+
+return Optimizer
