@@ -861,7 +861,7 @@ static void test_dropout(void) {
           "", integers(SHAPE(2), 1, 2), NULL, NULL);
 }
 
-/* ---- random numbers: known ones are PyTorch's of the same seed ------------ */
+/* ---- random numbers: known ones are PyTorch's of the same seed ----------- */
 
 static tensor *seeded(uint64_t seed, const char *op, const char *attr) {
   heed_generator_seed(heed_generator_default(), seed);

@@ -185,28 +185,24 @@ describe("load_safetensors", function()
         .. '"data_offsets":[%d,%d]}}', b - a, a, b, d - c, c, d)
     end
 
+    -- what follows is in the words of the JSON library
+    local no_json = "FILE: the header is no valid JSON: "
+
     local cases = {
       { "a header that is no object", "[1]", "",
         "FILE: the header must be a JSON object" },
       { "a header that does not start with its object", " {}", "",
         "FILE: the header must be a JSON object" },
       { "a header cut short", '{"x":{"dtype"', "",
-        "FILE: the header is no valid JSON: ':' expected near end of file at "
-        .. "byte 13" },
+        no_json },
       { "something behind the object", "{}x", "",
-        "FILE: the header is no valid JSON: end of file expected near 'x' at "
-        .. "byte 3" },
+        no_json },
       { "a name that is there twice",
         one("I8", "[1]", 0, 1, ',"x":{"dtype":"I8","shape":[1],'
           .. '"data_offsets":[1,2]}'), "\1\2",
-        "FILE: the header is no valid JSON: duplicate object key near '\"x\"'"
-        .. " at byte 58" },
-      { "text that is not UTF-8", '{"\xff":1}', "",
-        "FILE: the header is no valid JSON: unable to decode byte 0xff at "
-        .. "position 2 at byte 2" },
-      { "a name with a zero byte", '{"a\\u0000b":{}}', "",
-        "FILE: the header is no valid JSON: \\u0000 is not allowed without "
-        .. "JSON_ALLOW_NUL near '\"a\\u0000b\"' at byte 11" },
+        no_json },
+      { "text that is not UTF-8", '{"\xff":1}', "", no_json },
+      { "a name with a zero byte", '{"a\\u0000b":{}}', "", no_json },
       { "a tensor that is no object", '{"x":3}', "",
         'FILE: tensor "x": must be an object' },
       { "an unknown dtype", one("F8_E5M2", "[1]", 0, 1), "\1",
@@ -236,8 +232,7 @@ describe("load_safetensors", function()
         'FILE: tensor "x": shape: shape [2 2 1 2305843009213693952] has too '
         .. "many elements" },
       { "a size beyond 64 bits", one("I8", "[18446744073709551617]", 0, 1),
-        "\1", "FILE: the header is no valid JSON: too big integer near "
-        .. "'18446744073709551617' at byte 46" },
+        "\1", no_json },
       { "a shape larger than its span", one("F32", "[2,3]", 0, 20),
         ("\0"):rep(20), 'FILE: tensor "x": F32 [2 3] takes 24 bytes, but '
         .. "data_offsets [0 20] span 20" },
@@ -281,14 +276,16 @@ describe("load_safetensors", function()
     for _, case in ipairs(cases) do
       local title, header, data, want = table.unpack(case)
       it(title, function()
-        assert.same("load_safetensors: " .. want, refusal(header, data))
+        local text = refusal(header, data)
+        if want == no_json then text = text:sub(1, #text:match(".*JSON: ")) end
+        assert.same("load_safetensors: " .. want, text)
       end)
     end
 
     it("nesting without end", function()
       local text = refusal('{"x":' .. ("["):rep(100000), "")
-      assert.same("load_safetensors: FILE: the header is no valid JSON: "
-        .. "maximum parsing depth reached near '[' at byte 2053", text)
+      assert.same("load_safetensors: " .. no_json,
+        text:match(".*JSON: "))
     end)
 
     local raw = {
@@ -445,7 +442,7 @@ describe("save_safetensors", function()
       local heed = require "heed"
       local ok, text = pcall(heed.save_safetensors, %q,
         { x = heed.zeros { 1 << 20 } })
-      io.write(tostring(ok), " ", text)
+      io.write(tostring(ok), " ", (text:gsub("^[^ ]*:%%d+: ", "")))
     ]], package.path, package.cpath, name))
     file:close()
     local pipe = io.popen("trap '' XFSZ; ulimit -f 64; '" .. arg[first]
@@ -542,7 +539,7 @@ describe("write_file_atomic", function()
     assert.same("write_file_atomic: /nowhere/x: cannot be written: No such "
       .. "file or directory",
       message(nil, core.write_file_atomic, "/nowhere/x", "text"))
-    assert.same("write_file_atomic: text must be a string, got nil",
+    assert.same("write_file_atomic: text must be a string, got nothing",
       message(nil, core.write_file_atomic, "x"))
   end)
 end)

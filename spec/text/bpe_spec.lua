@@ -194,9 +194,9 @@ describe("BPE.train", function()
 
   it("blames the line of the caller", function()
     assert.matches("^[^\n]*bpe_spec.lua:%d+: BPE.train: texts",
-      blame(function() local _ = BPE.train({}) end)
+      blame(function() local _ = BPE.train({}) end))
     assert.matches("^[^\n]*bpe_spec.lua:%d+: BPE.train: texts",
-      blame(function() local _ = BPE.train({1}) end)
+      blame(function() local _ = BPE.train({1}) end))
     assert.matches("^[^\n]*bpe_spec.lua:%d+: BPE.train: vocab_size",
       blame(function() local _ = BPE.train({"a"}, {vocab_size = {}}) end))
   end)

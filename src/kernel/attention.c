@@ -96,7 +96,7 @@ VEC_INLINE void turn_square(vf *row) {
 /* ---- the second factor of a product ------------------------------------- */
 
 /* Row k, columns PANEL * p ... of B lie at data + k * step + p * panel; what
-   is read goes up to a whole vector, so short rows must be padded. */
+   is read goes up to a whole vector, so short rows are padded. */
 typedef struct factor {
   const float *data;
   int64_t step, panel;
@@ -130,17 +130,36 @@ static factor pack_turned(int64_t n, int64_t d, const float *rows,
   return (factor){to, PANEL, PANEL * d};
 }
 
-/* B = n rows of d numbers: as they lie when they are whole vectors, else
-   copied to `to`, padded with zeros. */
-static factor take_rows(int64_t n, int64_t d, const float *rows,
+/* B = n rows of d numbers, packed to panels; columns d ... of the last one are
+   zeros up to a whole vector. Rows that lie a power of two apart share few
+   places of the cache, so copying them once is cheaper than it looks. */
+static factor pack_rows(int64_t n, int64_t d, const float *rows,
                         int64_t stride, float *to) {
-  if (d % VF == 0) return (factor){rows, stride, PANEL};
+  for (int64_t e = 0; e < d; e += VF) {
+    float *column = to + e / PANEL * PANEL * n + e % PANEL;
+    const float *from = rows + e;
+    if (e + VF <= d)
+      for (int64_t i = 0; i < n; i++)
+        vf_store(column + i * PANEL, vf_load(from + i * stride));
+    else
+      for (int64_t i = 0; i < n; i++)
+        vf_store(column + i * PANEL, vf_load_n(from + i * stride, d - e, 0));
+  }
+  return (factor){to, PANEL, PANEL * n};
+}
+
+/* to = gain * rows, without gaps but for zeros up to a whole vector. */
+static void copy_rows(int64_t n, int64_t d, const float *rows, int64_t stride,
+                      float gain, float *to) {
   int64_t wide = padded(d, VF);
   for (int64_t i = 0; i < n; i++) {
-    memcpy(to + i * wide, rows + i * stride, sizeof *to * (size_t)d);
-    memset(to + i * wide + d, 0, sizeof *to * (size_t)(wide - d));
+    int64_t e = 0;
+    for (; e + VF <= d; e += VF)
+      vf_store(to + i * wide + e, vf_load(rows + i * stride + e) * gain);
+    if (e < d)
+      vf_store(to + i * wide + e,
+               vf_load_n(rows + i * stride + e, d - e, 0) * gain);
   }
-  return (factor){to, wide, PANEL};
 }
 
 /* ---- the product -------------------------------------------------------- */
@@ -260,24 +279,30 @@ static void product_add(bool skip, int64_t m, int64_t n, int64_t depth,
 
 /* ---- scratch ------------------------------------------------------------ */
 
+/* What is at hand while a group is worked on: packed copies of its keys and
+   values, and one block of rows. */
 typedef struct work {
   const heed_attention *a;
   int64_t first_key, end_key; /* what the key mask leaves, at its ends */
-  bool partial;  /* may a key of a tile have a factor of 0? */
-  bool skip;     /* see product */
-  int64_t wide;  /* between rows of scores */
+  bool limited; /* may rows see other keys than 0 .. tk - 1? */
+  bool shaped;  /* is more than the scale applied to scores? */
+  bool partial; /* may a key of a tile have a factor of 0? */
+  bool skip;    /* see product */
   factor keys_turned, values_turned, keys, values;
+  /* the block: up to BLOCK rows of one head, or with tq = 1 of several */
+  int64_t head, query, rows;
+  float *q, *dout;      /* its rows, those of q times the scale */
+  int64_t q_wide, dout_wide, wide; /* between rows of q, dout, and scores */
   float *score, *other; /* rows of scores, and of dO V^T */
   float *slope, *drop;  /* of one row: slope of the softcap, drop factors */
   uint32_t *word;
-  float *rows; /* room for padded rows of a block */
 } work;
 
-/* Rows of scores do not lie a power of two apart: columns of them, which
-   dS^T reads, would share few places of the cache. */
+/* Rows of scores do not lie a power of two apart either: dS^T reads columns.
+   A row has room for the words of its keys. */
 static int64_t score_width(const heed_attention *a) {
-  return padded(a->tk, 4 * PHILOX_LANES > PANEL ? 4 * PHILOX_LANES : PANEL) +
-         64 / (int64_t)sizeof(float);
+  int64_t words = 4 * PHILOX_LANES;
+  return padded(a->tk, words > PANEL ? words : PANEL) + PANEL;
 }
 
 /* The next n floats of *room, which moves on; lines of cache stay whole. */
@@ -287,119 +312,155 @@ static float *cut(char **room, int64_t n) {
   return p;
 }
 
+/* Divides the scratch; returns its end. pack: room for the four factors. */
 static char *cut_work(const heed_attention *a, bool backward, char *room,
                       work *w, float **pack) {
-  int64_t across = padded(a->tk, PANEL);
-  int64_t d = padded(a->d, VF), dv = padded(a->dv, VF);
-  int64_t rows = backward ? BLOCK : TILE;
+  int64_t across = padded(a->tk, PANEL), rows = backward ? BLOCK : TILE;
   w->a = a;
   w->wide = score_width(a);
+  w->q_wide = padded(a->d, VF);
+  w->dout_wide = padded(a->dv, VF);
   pack[0] = cut(&room, across * a->d);
   pack[1] = cut(&room, backward ? across * a->dv : 0);
-  pack[2] = cut(&room, backward && d != a->d ? a->tk * d : 0);
-  pack[3] = cut(&room, !backward && dv != a->dv ? a->tk * dv : 0);
+  pack[2] = cut(&room, backward ? a->tk * padded(a->d, PANEL) : 0);
+  pack[3] = cut(&room, backward ? 0 : a->tk * padded(a->dv, PANEL));
+  w->q = cut(&room, BLOCK * w->q_wide);
+  w->dout = cut(&room, backward ? BLOCK * w->dout_wide : 0);
   w->score = cut(&room, rows * w->wide);
   w->other = cut(&room, backward ? rows * w->wide : 0);
   w->slope = cut(&room, w->wide);
   w->drop = cut(&room, w->wide);
   w->word = (uint32_t *)cut(&room, w->wide);
-  w->rows = cut(&room, backward ? BLOCK * (d > dv ? d : dv) : 0);
   return room;
 }
 
 static size_t room_size(const heed_attention *a, bool backward) {
-  static char start[64];
   work w;
   float *pack[4];
-  return (size_t)(cut_work(a, backward, start, &w, pack) - start);
+  return (size_t)((uintptr_t)cut_work(a, backward, NULL, &w, pack));
 }
 
 static float *place(const heed_grid *g, int64_t head, int64_t row) {
   return (float *)g->data + head * g->head + row * g->row;
 }
 
+static void key_mask_ends(work *w) {
+  const uint8_t *mask = w->a->key_mask.data;
+  int64_t step = w->a->key_mask.column;
+  w->first_key = 0;
+  w->end_key = w->a->tk;
+  if (!mask) return;
+  while (w->end_key > 0 && !mask[(w->end_key - 1) * step]) w->end_key--;
+  while (w->first_key < w->end_key && !mask[w->first_key * step])
+    w->first_key++;
+}
+
 static work work_begin(const heed_attention *a, bool backward, void *room) {
-  work w;
+  work w = {0};
   float *pack[4];
   cut_work(a, backward, room, &w, pack);
   const float *k = a->k.data, *v = a->v.data;
   w.keys_turned = pack_turned(a->tk, a->d, k, a->k.row, pack[0]);
   if (backward) {
     w.values_turned = pack_turned(a->tk, a->dv, v, a->v.row, pack[1]);
-    w.keys = take_rows(a->tk, a->d, k, a->k.row, pack[2]);
+    w.keys = pack_rows(a->tk, a->d, k, a->k.row, pack[2]);
   } else {
-    w.values = take_rows(a->tk, a->dv, v, a->v.row, pack[3]);
+    w.values = pack_rows(a->tk, a->dv, v, a->v.row, pack[3]);
   }
-  const uint8_t *mask = a->key_mask.data;
-  w.first_key = 0;
-  w.end_key = a->tk;
-  if (mask) {
-    int64_t step = a->key_mask.column;
-    while (w.end_key > 0 && !mask[(w.end_key - 1) * step]) w.end_key--;
-    while (w.first_key < w.end_key && !mask[w.first_key * step])
-      w.first_key++;
-  }
-  w.partial = mask || a->mask.data || a->bias.data || a->valid.data ||
-              a->dropout || a->left < a->tq + a->tk ||
-              a->right < a->tq + a->tk;
-  w.skip = false;
+  key_mask_ends(&w);
+  int64_t all = a->tq + a->tk;
+  w.limited = a->valid.data || a->key_mask.data || a->left < all ||
+              a->right < all;
+  w.shaped = a->softcap > 0 || a->alibi.data || a->bias.data ||
+             a->mask.data || a->key_mask.data;
+  w.partial = w.limited || a->mask.data || a->bias.data || a->dropout;
   return w;
 }
-
-/* ---- one tile ----------------------------------------------------------- */
-
-/* Up to TILE rows of one head, or with tq = 1 of several heads, with the
-   keys they may see: row r sees keys lo[r] .. hi[r] - 1, which lie all in
-   first .. end - 1; first is at the start of a panel, end of a vector. */
-typedef struct span {
-  int64_t head, query, rows;
-  int64_t lo[TILE], hi[TILE], first, end;
-} span;
 
 static int64_t row_step(const heed_attention *a, const heed_grid *g) {
   return a->tq == 1 ? g->head : g->row;
 }
 
-static void row_number(const heed_attention *a, const span *t, int64_t r,
-                       int64_t *head, int64_t *query) {
-  *head = a->tq == 1 ? t->head + r : t->head;
-  *query = a->tq == 1 ? 0 : t->query + r;
+/* Takes the block that starts at `row` and ends at most at `end`. */
+static void load_block(work *w, int64_t row, int64_t end, bool backward) {
+  const heed_attention *a = w->a;
+  w->head = row / a->tq;
+  w->query = row % a->tq;
+  int64_t left = a->tq == 1 ? end - row : a->tq - w->query;
+  if (left > end - row) left = end - row;
+  w->rows = left < BLOCK ? left : BLOCK;
+  copy_rows(w->rows, a->d, place(&a->q, w->head, w->query),
+            row_step(a, &a->q), (float)a->scale, w->q);
+  if (backward)
+    copy_rows(w->rows, a->dv, place(&a->dout, w->head, w->query),
+              row_step(a, &a->dout), 1, w->dout);
 }
 
-/* The tile that starts at `row` and ends before `end`. */
-static span span_at(const work *w, int64_t row, int64_t end) {
-  const heed_attention *a = w->a;
-  span t = {.head = row / a->tq, .query = row % a->tq};
-  int64_t left = a->tq == 1 ? end - row : a->tq - t.query;
-  if (left > end - row) left = end - row;
-  t.rows = left < TILE ? left : TILE;
-  t.first = a->tk;
-  for (int64_t r = 0; r < t.rows; r++) {
-    int64_t head, query;
-    row_number(a, &t, r, &head, &query);
-    heed_attention_range(a, query, &t.lo[r], &t.hi[r]);
-    if (t.lo[r] < w->first_key) t.lo[r] = w->first_key;
-    if (t.hi[r] > w->end_key) t.hi[r] = w->end_key;
-    if (t.lo[r] >= t.hi[r]) {
-      t.lo[r] = t.hi[r] = 0;
-      continue;
-    }
-    if (t.lo[r] < t.first) t.first = t.lo[r];
-    if (t.hi[r] > t.end) t.end = t.hi[r];
+/* ---- one tile ----------------------------------------------------------- */
+
+/* Rows at .. at + rows - 1 of the block, at most TILE, with the keys they may
+   see: row r sees keys lo[r] .. hi[r] - 1, which lie all in first .. end - 1;
+   first is at the start of a panel, end at that of a vector. */
+typedef struct span {
+  int64_t at, rows, first, end, lo[TILE], hi[TILE];
+} span;
+
+static int64_t head_of(const work *w, int64_t row) {
+  return w->a->tq == 1 ? w->head + row : w->head;
+}
+static int64_t query_of(const work *w, int64_t row) {
+  return w->a->tq == 1 ? 0 : w->query + row;
+}
+
+/* Sets what the rows of a span see. */
+static void limit_span(const work *w, span *t) {
+  t->first = w->a->tk;
+  t->end = 0;
+  for (int64_t r = 0; r < t->rows; r++) {
+    int64_t lo, hi;
+    heed_attention_range(w->a, query_of(w, t->at + r), &lo, &hi);
+    if (lo < w->first_key) lo = w->first_key;
+    if (hi > w->end_key) hi = w->end_key;
+    if (lo >= hi) lo = hi = 0;
+    t->lo[r] = lo;
+    t->hi[r] = hi;
+    if (lo == hi) continue;
+    if (lo < t->first) t->first = lo;
+    if (hi > t->end) t->end = hi;
   }
-  t.first = t.first < t.end ? t.first / PANEL * PANEL : 0;
-  t.end = padded(t.end, VF);
+  t->first = t->first < t->end ? t->first / PANEL * PANEL : 0;
+  t->end = padded(t->end, VF);
+}
+
+static span span_at(const work *w, int64_t at) {
+  span t;
+  t.at = at;
+  t.rows = w->rows - at < TILE ? w->rows - at : TILE;
+  if (w->limited) {
+    limit_span(w, &t);
+    return t;
+  }
+  t.first = 0;
+  t.end = padded(w->a->tk, VF);
+  for (int r = 0; r < TILE; r++) {
+    t.lo[r] = 0;
+    t.hi[r] = w->a->tk;
+  }
   return t;
 }
 
+/* How many of its keys there are. */
+static int64_t span_depth(const work *w, const span *t) {
+  return (t->end < w->a->tk ? t->end : w->a->tk) - t->first;
+}
+
 /* c[r * wide + j] = (row r of x) . (key or value j) for the span's keys. */
-static void span_product(const work *w, const span *t, const heed_grid *x,
-                         int64_t d, factor turned, float *c) {
-  const heed_attention *a = w->a;
+static void span_product(const work *w, const span *t, const float *x,
+                         int64_t x_wide, int64_t d, factor turned, float *c) {
   turned.data += t->first / PANEL * turned.panel;
   product_set(t->rows, t->end - t->first, d,
-              (left_factor){place(x, t->head, t->query), row_step(a, x), 1},
-              turned, c + t->first, w->wide);
+              (left_factor){x + t->at * x_wide, x_wide, 1}, turned,
+              c + t->first, w->wide);
 }
 
 /* x[j] = keep ? x[j] : -inf, by the bools at mask. */
@@ -420,31 +481,27 @@ static void apply_bias(float *restrict x, int64_t n,
   }
 }
 
-/* Turns products q . k in s[first .. end) into scores, -inf for what is not
-   allowed; with `slope`, ds / d(scale q . k) there when there is a softcap. */
-static void shape_scores(const work *w, const span *t, int64_t r, float *s,
-                         float *slope) {
+static void apply_alibi(float *restrict x, int64_t lo, int64_t hi, float by,
+                        int64_t here) {
+  for (int64_t j = lo; j < hi; j++)
+    x[j] -= by * (float)(int32_t)(j < here ? here - j : j - here);
+}
+
+static void apply_softcap(float *s, int64_t n, float cap, float *slope) {
+  for (int64_t j = 0; j < n; j += VF) {
+    vf y = vf_tanh(vf_load(s + j) / cap);
+    vf_store(s + j, y * cap);
+    if (slope) vf_store(slope + j, 1.0f - y * y);
+  }
+}
+
+/* The part of shape_scores that most calls do without. */
+static void shape_more(const work *w, int64_t row, int64_t lo, int64_t hi,
+                       float *s) {
   const heed_attention *a = w->a;
-  int64_t head, query, lo = t->lo[r], hi = t->hi[r], n = hi - lo;
-  row_number(a, t, r, &head, &query);
-  if (a->softcap > 0) {
-    float by = (float)(a->scale / a->softcap), cap = (float)a->softcap;
-    for (int64_t j = t->first; j < t->end; j += VF) {
-      vf y = vf_tanh(vf_load(s + j) * by);
-      vf_store(s + j, y * cap);
-      if (slope) vf_store(slope + j, 1.0f - y * y);
-    }
-  } else {
-    float scale = (float)a->scale;
-    for (int64_t j = t->first; j < t->end; j += VF)
-      vf_store(s + j, vf_load(s + j) * scale);
-  }
-  if (a->alibi.data) {
-    float by = *place(&a->alibi, head, 0);
-    int64_t here = query + a->shift;
-    for (int64_t j = lo; j < hi; j++)
-      s[j] -= by * (float)(j < here ? here - j : j - here);
-  }
+  int64_t head = head_of(w, row), query = query_of(w, row), n = hi - lo;
+  if (a->alibi.data)
+    apply_alibi(s, lo, hi, *place(&a->alibi, head, 0), query + a->shift);
   if (a->bias.data)
     apply_bias(s + lo, n, place(&a->bias, head, query) + lo * a->bias.column,
                a->bias.column);
@@ -457,6 +514,17 @@ static void shape_scores(const work *w, const span *t, int64_t r, float *s,
     apply_mask(s + lo, n,
                (uint8_t *)a->key_mask.data + lo * a->key_mask.column,
                a->key_mask.column);
+}
+
+/* Turns scaled products in s[first .. end) into scores, -inf for what row r
+   may not see; with `slope`, d score / d product there under a softcap. */
+static void shape_scores(const work *w, const span *t, int64_t r, float *s,
+                         float *slope) {
+  int64_t lo = t->lo[r], hi = t->hi[r];
+  if (w->a->softcap > 0)
+    apply_softcap(s + t->first, t->end - t->first, (float)w->a->softcap,
+                  slope ? slope + t->first : NULL);
+  if (w->shaped) shape_more(w, t->at + r, lo, hi, s);
   for (int64_t j = t->first; j < lo; j++) s[j] = -INFINITY;
   for (int64_t j = hi; j < t->end; j++) s[j] = -INFINITY;
 }
@@ -464,14 +532,19 @@ static void shape_scores(const work *w, const span *t, int64_t r, float *s,
 /* Drop factors of keys first .. end - 1 of a row, at w->drop. */
 static void draw(const work *w, const span *t, int64_t r) {
   const heed_attention *a = w->a;
-  int64_t head, query;
-  row_number(a, t, r, &head, &query);
   /* the words of a row start at key 0; first and end are multiples of 4 */
-  philox_words(a->seed, a->first_head + (uint64_t)head, (uint32_t)query,
-               (uint32_t)(t->first / 4), (t->end - t->first) / 4, w->word);
+  philox_words(a->seed, a->first_head + (uint64_t)head_of(w, t->at + r),
+               (uint32_t)query_of(w, t->at + r), (uint32_t)(t->first / 4),
+               (t->end - t->first) / 4, w->word);
   float keep = (float)a->keep_factor;
   for (int64_t j = t->first; j < t->end; j++)
     w->drop[j] = w->word[j - t->first] < a->drop_below ? 0 : keep;
+}
+
+/* e^x for x <= 0, or NaN; 0 where it is below the normal range. */
+VEC_INLINE vf weight_of(vf x) {
+  const vf least = vf_all(-87.0f);
+  return vf_pick(x < least, (vf){0}, vf_exp_mid(vf_max(least, x)));
 }
 
 static bool any_nan(const float *s, int64_t n) {
@@ -492,25 +565,22 @@ static float soften(const work *w, const span *t, int64_t r, float *s,
   for (int64_t j = t->first; j < t->end; j += VF)
     top = vf_max(vf_load(s + j), top);
   top = max_lanes(top);
-  *m = top[0];
-  if (*m == -INFINITY) {
+  if (top[0] == -INFINITY) {
     if (!any_nan(s + t->first, t->end - t->first)) {
       memset(s + t->first, 0, sizeof *s * (size_t)(t->end - t->first));
+      *m = -INFINITY;
       return 0;
     }
-    *m = 0;
+    top = (vf){0};
   }
-  float sink = 0;
+  float rest = 0;
   if (a->sinks.data) {
-    int64_t head, query;
-    row_number(a, t, r, &head, &query);
-    sink = *place(&a->sinks, head, 0);
-    if (sink > *m) *m = sink;
-    sink = vf_exp(vf_all(sink - *m))[0];
+    vf sink = vf_all(*place(&a->sinks, head_of(w, t->at + r), 0));
+    top = vf_max(sink, top);
+    rest = weight_of(sink - top)[0];
   }
-  top = vf_all(*m);
   for (int64_t j = t->first; j < t->end; j += VF) {
-    vf e = vf_exp(vf_load(s + j) - top);
+    vf e = weight_of(vf_load(s + j) - top);
     vf_store(s + j, e);
     sum += e;
   }
@@ -519,7 +589,8 @@ static float soften(const work *w, const span *t, int64_t r, float *s,
     for (int64_t j = t->first; j < t->end; j += VF)
       vf_store(s + j, vf_load(s + j) * vf_load(w->drop + j));
   }
-  return 1 / (sum_lanes(sum)[0] + sink);
+  *m = top[0];
+  return 1 / (sum_lanes(sum)[0] + rest);
 }
 
 static bool all_finite(const float *x, int64_t n) {
@@ -531,34 +602,41 @@ static bool all_finite(const float *x, int64_t n) {
   return sum_lanes(bad)[0] + rest == 0;
 }
 
+static void tile_forward(const work *w, int64_t at) {
+  const heed_attention *a = w->a;
+  span t = span_at(w, at);
+  float gain[TILE];
+  float *stats = a->stats;
+  if (stats)
+    stats += 2 * (head_of(w, at) * a->tq + query_of(w, at));
+  span_product(w, &t, w->q, w->q_wide, a->d, w->keys_turned, w->score);
+  for (int64_t r = 0; r < t.rows; r++) {
+    float m;
+    gain[r] = soften(w, &t, r, w->score + r * w->wide, &m);
+    if (!stats) continue;
+    stats[2 * r] = m;
+    stats[2 * r + 1] = gain[r];
+  }
+  left_factor p = {w->score + t.first, w->wide, 1};
+  factor v = w->values;
+  v.data += t.first * v.step;
+  int64_t depth = span_depth(w, &t), step = row_step(a, &a->out);
+  float *out = place(&a->out, head_of(w, at), query_of(w, at));
+  product_gain(false, t.rows, a->dv, depth, p, v, out, step, gain);
+  if (!w->partial) return;
+  bool good = true;
+  for (int64_t r = 0; r < t.rows; r++)
+    good = good && all_finite(out + r * step, a->dv);
+  if (!good)
+    product_gain(true, t.rows, a->dv, depth, p, v, out, step, gain);
+}
+
 static void forward(const heed_attention *a, int64_t begin, int64_t end,
                     void *room) {
   work w = work_begin(a, false, room);
-  for (int64_t row = begin; row < end;) {
-    span t = span_at(&w, row, end);
-    float gain[TILE];
-    span_product(&w, &t, &a->q, a->d, w.keys_turned, w.score);
-    for (int64_t r = 0; r < t.rows; r++) {
-      float m;
-      gain[r] = soften(&w, &t, r, w.score + r * w.wide, &m);
-      if (!a->stats) continue;
-      float *stats = (float *)a->stats + 2 * (row + r);
-      stats[0] = m;
-      stats[1] = gain[r];
-    }
-    left_factor p = {w.score + t.first, w.wide, 1};
-    factor v = w.values;
-    int64_t depth = (t.end < a->tk ? t.end : a->tk) - t.first;
-    v.data += t.first * v.step;
-    float *out = place(&a->out, t.head, t.query);
-    int64_t step = row_step(a, &a->out);
-    product_gain(false, t.rows, a->dv, depth, p, v, out, step, gain);
-    bool good = true;
-    for (int64_t r = 0; w.partial && r < t.rows; r++)
-      good = good && all_finite(out + r * step, a->dv);
-    if (!good)
-      product_gain(true, t.rows, a->dv, depth, p, v, out, step, gain);
-    row += t.rows;
+  for (int64_t row = begin; row < end; row += w.rows) {
+    load_block(&w, row, end, false);
+    for (int64_t at = 0; at < w.rows; at += TILE) tile_forward(&w, at);
   }
 }
 
@@ -573,35 +651,37 @@ static float dot(int64_t n, const float *x, const float *y) {
   return sum_lanes(sum)[0] + rest;
 }
 
-static void add_bias_gradient(float *restrict to, int64_t step, int64_t n,
+static void add_bias_gradient(const work *w, const span *t, int64_t r,
                               const float *restrict ds) {
+  const heed_grid *g = &w->a->dbias;
+  float *restrict to = place(g, head_of(w, t->at + r), query_of(w, t->at + r));
+  int64_t step = g->column;
   if (step == 1)
-    for (int64_t j = 0; j < n; j++) to[j] += ds[j];
+    for (int64_t j = t->lo[r]; j < t->hi[r]; j++) to[j] += ds[j];
   else
-    for (int64_t j = 0; j < n; j++) to[j * step] += ds[j];
+    for (int64_t j = t->lo[r]; j < t->hi[r]; j++) to[j * step] += ds[j];
 }
 
-/* Row r of a tile: products q . k in s become the dropped p, products
-   dout . v in ds become scale * ds. */
+/* Row r of a tile: scaled products q . k in s become the dropped p, products
+   dout . v in ds become ds, the gradient of the scaled products. */
 static void row_backward(const work *w, const span *t, int64_t r, float *s,
                          float *ds) {
   const heed_attention *a = w->a;
-  int64_t head, query;
-  row_number(a, t, r, &head, &query);
+  int64_t head = head_of(w, t->at + r), query = query_of(w, t->at + r);
   const float *stats = (float *)a->stats + 2 * (head * a->tq + query);
   if (stats[0] == -INFINITY) {
     memset(s + t->first, 0, sizeof *s * (size_t)(t->end - t->first));
     memset(ds + t->first, 0, sizeof *s * (size_t)(t->end - t->first));
     return;
   }
-  bool capped = a->softcap > 0;
-  shape_scores(w, t, r, s, capped ? w->slope : NULL);
+  shape_scores(w, t, r, s, w->slope);
   if (a->dropout) draw(w, t, r);
   vf m = vf_all(stats[0]), over = vf_all(stats[1]);
-  vf delta = vf_all(dot(a->dv, place(&a->dout, head, query),
+  vf delta = vf_all(dot(a->dv, w->dout + (t->at + r) * w->dout_wide,
                         place(&a->out, head, query)));
   for (int64_t j = t->first; j < t->end; j += VF) {
-    vf p = vf_exp(vf_load(s + j) - m) * over, dp = vf_load(ds + j), kept = p;
+    vf p = weight_of(vf_load(s + j) - m) * over, dp = vf_load(ds + j);
+    vf kept = p;
     if (a->dropout) {
       vf drop = vf_load(w->drop + j);
       dp = vf_pick(drop == 0.0f, drop, dp * drop);
@@ -610,63 +690,64 @@ static void row_backward(const work *w, const span *t, int64_t r, float *s,
     vf_store(s + j, kept);
     vf_store(ds + j, vf_pick(p == 0.0f, p, p * (dp - delta)));
   }
-  if (a->dbias.data && !w->skip)
-    add_bias_gradient(place(&a->dbias, head, query) +
-                          t->lo[r] * a->dbias.column,
-                      a->dbias.column, t->hi[r] - t->lo[r], ds + t->lo[r]);
-  float scale = (float)a->scale;
-  for (int64_t j = t->first; j < t->end; j += VF) {
-    vf x = vf_load(ds + j) * scale;
-    vf_store(ds + j, capped ? x * vf_load(w->slope + j) : x);
+  if (a->dbias.data && !w->skip) add_bias_gradient(w, t, r, ds);
+  if (a->softcap > 0)
+    for (int64_t j = t->first; j < t->end; j += VF)
+      vf_store(ds + j, vf_load(ds + j) * vf_load(w->slope + j));
+}
+
+/* Fills the scores of the tile at `t`, and dq of its rows. */
+static void tile_backward(const work *w, const span *t) {
+  const heed_attention *a = w->a;
+  float *score = w->score + t->at * w->wide;
+  float *other = w->other + t->at * w->wide;
+  float gain[TILE];
+  span_product(w, t, w->q, w->q_wide, a->d, w->keys_turned, score);
+  span_product(w, t, w->dout, w->dout_wide, a->dv, w->values_turned, other);
+  for (int64_t r = 0; r < t->rows; r++) {
+    row_backward(w, t, r, score + r * w->wide, other + r * w->wide);
+    gain[r] = (float)a->scale;
+  }
+  factor keys = w->keys;
+  keys.data += t->first * keys.step;
+  product_gain(w->skip, t->rows, a->d, span_depth(w, t),
+               (left_factor){other + t->first, w->wide, 1}, keys,
+               place(&a->dq, head_of(w, t->at), query_of(w, t->at)),
+               row_step(a, &a->dq), gain);
+}
+
+/* Zeros for keys first .. end - 1 of the block that a tile does not reach. */
+static void clear_around(const work *w, const span *t, int64_t first,
+                         int64_t end) {
+  for (int64_t r = t->at; r < t->at + t->rows; r++) {
+    float *s = w->score + r * w->wide, *ds = w->other + r * w->wide;
+    for (int64_t j = first; j < t->first; j++) s[j] = ds[j] = 0;
+    for (int64_t j = t->end > first ? t->end : first; j < end; j++)
+      s[j] = ds[j] = 0;
   }
 }
 
-/* Rows begin .. end - 1, at most BLOCK, of one head (tq = 1: of several). */
-static void block_backward(work *w, int64_t begin, int64_t end) {
+static void block_backward(const work *w) {
   const heed_attention *a = w->a;
-  int64_t n = end - begin, first = a->tk, last = 0;
-  /* 1. to 3.: tiles */
   span tiles[BLOCK / TILE];
+  int64_t first = a->tk, end = 0;
   int count = 0;
-  for (int64_t row = begin; row < end; count++) {
-    span t = tiles[count] = span_at(w, row, end);
-    row += t.rows;
-    if (t.first < t.end && t.first < first) first = t.first;
-    if (t.end > last) last = t.end;
+  for (int64_t at = 0; at < w->rows; at += TILE, count++) {
+    span *t = &tiles[count];
+    *t = span_at(w, at);
+    tile_backward(w, t);
+    if (t->first < t->end && t->first < first) first = t->first;
+    if (t->end > end) end = t->end;
   }
-  if (last > a->tk) last = a->tk;
-  for (int i = 0; i < count; i++) {
-    const span *t = &tiles[i];
-    int64_t at = i * TILE * w->wide;
-    float *score = w->score + at, *other = w->other + at;
-    span_product(w, t, &a->q, a->d, w->keys_turned, score);
-    span_product(w, t, &a->dout, a->dv, w->values_turned, other);
-    for (int64_t r = 0; r < t->rows; r++) {
-      float *s = score + r * w->wide, *ds = other + r * w->wide;
-      row_backward(w, t, r, s, ds);
-      for (int64_t j = first; j < last; j++)
-        if (j < t->first || j >= t->end) s[j] = ds[j] = 0;
-    }
-    factor keys = w->keys;
-    keys.data += t->first * keys.step;
-    int64_t depth = (t->end < a->tk ? t->end : a->tk) - t->first;
-    float one[TILE] = {1, 1, 1, 1};
-    product_gain(w->skip, t->rows, a->d, depth,
-                 (left_factor){other + t->first, w->wide, 1}, keys,
-                 place(&a->dq, t->head, t->query), row_step(a, &a->dq), one);
-  }
-  /* 4.: sums over the rows of the block */
-  if (first >= last) return;
-  int64_t head = tiles[0].head, query = tiles[0].query;
-  left_factor p = {w->score + first, 1, w->wide};
-  left_factor ds = {w->other + first, 1, w->wide};
-  product_add(w->skip, last - first, a->dv, n, p,
-              take_rows(n, a->dv, place(&a->dout, head, query),
-                        row_step(a, &a->dout), w->rows),
+  if (end > a->tk) end = a->tk;
+  if (first >= end) return;
+  for (int i = 0; i < count; i++) clear_around(w, &tiles[i], first, end);
+  factor dout = {w->dout, w->dout_wide, PANEL}, q = {w->q, w->q_wide, PANEL};
+  product_add(w->skip, end - first, a->dv, w->rows,
+              (left_factor){w->score + first, 1, w->wide}, dout,
               place(&a->dvalue, 0, first), a->dvalue.row);
-  product_add(w->skip, last - first, a->d, n, ds,
-              take_rows(n, a->d, place(&a->q, head, query),
-                        row_step(a, &a->q), w->rows),
+  product_add(w->skip, end - first, a->d, w->rows,
+              (left_factor){w->other + first, 1, w->wide}, q,
               place(&a->dk, 0, first), a->dk.row);
 }
 
@@ -680,11 +761,9 @@ static void group_backward(work *w) {
   int64_t rows = a->heads * a->tq;
   clear(&a->dk, a->tk, a->d);
   clear(&a->dvalue, a->tk, a->dv);
-  for (int64_t row = 0; row < rows;) {
-    int64_t left = a->tq == 1 ? rows - row : a->tq - row % a->tq;
-    int64_t n = left < BLOCK ? left : BLOCK;
-    block_backward(w, row, row + n);
-    row += n;
+  for (int64_t row = 0; row < rows; row += w->rows) {
+    load_block(w, row, rows, true);
+    block_backward(w);
   }
 }
 
@@ -702,7 +781,7 @@ static bool gradients_finite(const heed_attention *a) {
 static void backward(const heed_attention *a, void *room) {
   work w = work_begin(a, true, room);
   group_backward(&w);
-  if (gradients_finite(a)) return;
+  if (!w.partial || gradients_finite(a)) return;
   w.skip = true;
   group_backward(&w);
 }

@@ -135,6 +135,31 @@ static void heap_replace(ranked *heap, int64_t k, ranked a) {
   heap[i] = a;
 }
 
+/* The first place from i on that may be better than place `worst`: a plain
+   comparison passes over nearly all values of a long line. */
+static int64_t skip_worse(const lines *l, const char *from, int64_t step,
+                          int64_t i, int64_t worst) {
+#define SKIP(type)                                        \
+  {                                                       \
+    type limit = *(const type *)(from + worst * step);    \
+    const char *at = from + i * step;                     \
+    if (l->down)                                          \
+      for (; i < l->n && *(const type *)at <= limit; i++) \
+        at += step;                                       \
+    else                                                  \
+      for (; i < l->n && *(const type *)at >= limit; i++) \
+        at += step;                                       \
+    return i;                                             \
+  }
+  switch (l->x->dtype) {
+    case HEED_FLOAT32: SKIP(float)
+    case HEED_FLOAT64: SKIP(double)
+    case HEED_INT64: SKIP(int64_t)
+    default: return i;
+  }
+#undef SKIP
+}
+
 /* Does a line need its whole length sorted? */
 static bool sorts_all(const lines *l) { return l->k > l->n / 8; }
 
@@ -154,7 +179,9 @@ static const ranked *choose(const lines *l, const char *from, ranked *a) {
 
   ranked *heap = sorted == a ? a + m : a;
   for (int64_t i = 0; i < k; i++) heap[i] = sorted[k - 1 - i];
-  for (int64_t i = k; i < l->n; i++) {
+  for (int64_t i = k;; i++) {
+    i = skip_worse(l, from, step, i, heap[0].place);
+    if (i >= l->n) break;
     uint64_t rank = rank_of(dtype, from + i * step, l->down);
     if (rank < heap[0].rank) heap_replace(heap, k, (ranked){rank, i});
   }

@@ -141,4 +141,52 @@ function init.kaiming_normal_(t, options)
   return normal(t, 0.0, kaiming_std("kaiming_normal_", t, o), o.generator)
 end
 
+-- The inverse of erf: Winitzki's approximation, made exact by Newton's steps.
+local function inverse_erf(y)
+  local k <const> = 0.147
+  local last <const> = 1 - 2.0 ^ -53 -- at 1 itself the inverse is infinite
+  y = y:clamp(-last, last)
+  local w = ((1 - y) * (1 + y)):log()
+  local t = w / 2 + 2 / (math.pi * k)
+  local x = ((t * t - w / k):sqrt() - t):sqrt() * y:sign()
+  for _ = 1, 4 do
+    local slope = (x * -x):exp() * (2 / math.pi ^ 0.5)
+    x = x - (x:erf() - y) / slope
+  end
+  return x
+end
+
+-- The part of the normal distribution below x.
+local function normal_below(x)
+  local t = core.tensor(x / 2.0 ^ 0.5, {dtype = "float64"})
+  return (1 + t:erf():item()) / 2
+end
+
+--- Numbers of the normal distribution, drawn again outside of [low, high]: by
+-- the inverse of the distribution, one draw each.
+-- @param t float tensor
+-- @tparam[opt=0] number mean
+-- @tparam[opt=1] number std above 0
+-- @tparam[opt=-2] number low
+-- @tparam[opt=2] number high
+-- @tparam[opt] table options `generator`
+-- @usage nn.init.trunc_normal_(layer.weight, 0, 0.02)
+function init.trunc_normal_(t, mean, std, low, high, options)
+  local name <const> = "trunc_normal_"
+  mean, std, low, high = mean or 0.0, std or 1.0, low or -2.0, high or 2.0
+  check.tensor(name, "t", t)
+  check.number(name, "mean", mean)
+  check.number(name, "low", low)
+  check.number(name, "high", high, low)
+  if not (check.number(name, "std", std) > 0) then
+    check.fail("%s: std must be above 0, got %g", name, std)
+  end
+  local from = 2 * normal_below((low - mean) / std) - 1
+  local to = 2 * normal_below((high - mean) / std) - 1
+  uniform(t, from, to, generator_of(name, options))
+  local guard <close> = core.no_grad()
+  local x = inverse_erf(t:to("float64")) * (std * 2.0 ^ 0.5) + mean
+  return ops.copy_(t, x:clamp(low, high))
+end
+
 return init

@@ -1,0 +1,170 @@
+--- Translation: a Translator with its tokeniser, from text to text, and its
+-- files.
+--
+-- A file is safetensors: the weights, and as metadata `format`, `config` and
+-- `tokenizer` (JSON). Loading runs no code.
+
+local cjson = require "cjson"
+local heed = require "heed"
+local check = require "heed.check"
+local data = require "heed.data"
+local text = require "heed.text"
+local Translator = require "heed.models.translator"
+
+local FORMAT <const> = "heed.translation.1"
+
+local Translation = {}
+Translation.__index = Translation
+Translation.__name = "Translation"
+
+--- Puts a model and a tokeniser together.
+-- @function Translation
+-- @param model a `Translator`
+-- @param tokenizer a `text.BPE`, of both languages
+-- @usage local translation = heed.models.Translation(model, tokenizer)
+local function new(_, model, tokenizer)
+  local c <const> = model.config
+  if #tokenizer ~= c.src_vocab or #tokenizer ~= c.tgt_vocab then
+    check.fail("Translation: the tokenizer has %d tokens, the model wants %d "
+      .. "and %d", #tokenizer, c.src_vocab, c.tgt_vocab)
+  end
+  return setmetatable({model = model, tokenizer = tokenizer}, Translation)
+end
+
+-- Sentences of one pass: enough to keep the machine busy, few enough that the
+-- scores of all their beams fit.
+local BATCH <const> = 64
+
+--- Translates texts.
+-- @tparam {string,...} texts
+-- @tparam[opt] table options `beam` (1), `max_length` in tokens (twice the
+-- source and 10 more, at most what the model can take), `length_penalty` (1)
+-- @treturn {string,...}
+-- @raise for a text with more tokens than the model has positions
+-- @usage print(translation:translate({"He is here."}, {beam = 4})[1])
+function Translation:translate(texts, options)
+  check.kind("translate", "texts", texts, "table")
+  local o = check.options("translate", options,
+    {beam = 1, max_length = check.NONE, length_penalty = 1.0})
+  local limit <const> = self.model.config.max_length
+  local ids, lengths = {}, {}
+  for i, source in ipairs(texts) do
+    check.kind("translate", "texts[" .. i .. "]", source, "string")
+    local normal, fault = text.unicode.nfc(source)
+    if not normal then check.fail("translate: texts[%d]: %s", i, fault) end
+    ids[i] = self.tokenizer:encode(normal)
+    lengths[i] = #ids[i]
+    if lengths[i] > limit then
+      check.fail("translate: texts[%d] has %d tokens, more than the %d "
+        .. "positions of this model: %s", i, lengths[i], limit,
+        check.show(source))
+    end
+  end
+  local source <const> = data.Ragged(ids)
+  local result = {}
+  for _, rows in ipairs(data.batches(lengths,
+      {size = BATCH, shuffle = false})) do
+    local src, lens = source:batch(rows, {pad = self.tokenizer.pad})
+    local longest = o.max_length or math.min(limit, 2 * src:size(2) + 10)
+    local found = src:size(2) > 0 and self.model:translate(src, lens, {
+      bos = self.tokenizer.bos, eos = self.tokenizer.eos, beam = o.beam,
+      max_length = longest, length_penalty = o.length_penalty,
+    })
+    for i, row in ipairs(rows) do
+      result[row] = found and self.tokenizer:decode(found[i]) or ""
+    end
+  end
+  return result
+end
+
+-- Tokens as axes show them: a word's start is plain, what goes on with a word
+-- has a dash in front.
+local function shown(tokens)
+  local labels = {}
+  for i, token in ipairs(tokens) do
+    local start <const> = token:match("^\u{2581}(.*)$")
+    labels[i] = start or token:match("^<.*>$") or "-" .. token
+  end
+  return labels
+end
+
+--- What each token of a translation attended to in the source.
+-- @tparam string source
+-- @tparam[opt] table options those of `translate`
+-- @treturn table `source` and `target`, lists of tokens for the axes (target
+-- without the start, with the end); `weights`, tensor [target source], the mean
+-- of all heads of the last layer; `text`, the translation
+-- @usage
+-- local a = translation:attention("He is here.")
+-- heed.plot.show(a.weights, {row_labels = a.target, col_labels = a.source})
+function Translation:attention(source, options)
+  local bpe <const> = self.tokenizer
+  local translated <const> = self:translate({source}, options)[1]
+  local ids <const> = bpe:encode(text.unicode.nfc(source))
+  local target <const> = bpe:encode(translated)
+  local seen = {bpe.bos}
+  table.move(target, 1, #target, 2, seen)
+  local ints <const> = {dtype = "int64"}
+  local layers <const> = self.model:attention(heed.tensor(ids, ints),
+    heed.tensor(seen, ints))
+  local rows, cols = {}, {}
+  for i, id in ipairs(target) do rows[i] = bpe:piece(id) end
+  rows[#rows + 1] = bpe:piece(bpe.eos)
+  for i, id in ipairs(ids) do cols[i] = bpe:piece(id) end
+  return {
+    source = shown(cols), target = shown(rows), weights = layers[#layers],
+    text = translated,
+  }
+end
+
+--- Writes the model, its configuration and its tokeniser to one file, which is
+-- whole or not there.
+-- @tparam string path
+-- @raise when the file cannot be written
+-- @usage translation:save("en-fr.safetensors")
+function Translation:save(path)
+  heed.save_safetensors(path, self.model:state_dict(), {
+    format = FORMAT,
+    config = cjson.encode(self.model.config),
+    tokenizer = cjson.encode(self.tokenizer:to_table()),
+  })
+end
+
+-- A JSON value of the metadata.
+local function decode(path, metadata, key)
+  local ok, value = pcall(cjson.decode, metadata[key] or "")
+  if not ok or type(value) ~= "table" then
+    check.fail("Translation.load: %s: its %s is no JSON object", path, key)
+  end
+  return value
+end
+
+-- Runs f; what it raises is said of the file.
+local function about(path, f, ...)
+  local ok, result = pcall(f, ...)
+  if ok then return result end
+  check.fail("Translation.load: %s: %s", path,
+    (tostring(result):gsub("^[^\n]-:%d+: ", "")))
+end
+
+--- Reads what `save` wrote.
+-- @tparam string path
+-- @treturn Translation
+-- @raise when the file cannot be read, is damaged or holds something else
+-- @usage local translation = heed.models.Translation.load("en-fr.safetensors")
+function Translation.load(path)
+  check.kind("Translation.load", "path", path, "string")
+  local tensors, metadata = heed.load_safetensors(path)
+  if metadata.format ~= FORMAT then
+    check.fail("Translation.load: %s: format must be %s, got %s", path,
+      check.show(FORMAT), check.show(metadata.format))
+  end
+  local config <const> = decode(path, metadata, "config")
+  local saved <const> = decode(path, metadata, "tokenizer")
+  local tokenizer <const> = about(path, text.BPE.from_table, saved)
+  local model <const> = about(path, Translator, config)
+  about(path, model.load_state_dict, model, tensors)
+  return about(path, Translation, model, tokenizer)
+end
+
+return setmetatable(Translation, {__call = new})
