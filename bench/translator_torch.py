@@ -6,16 +6,16 @@ batches in the same order, and prints the same figures. All that defines the
 run is read from one safetensors file, which heed exports; all that this script
 adds is PyTorch.
 
-  examples/translator.lua --data train.tsv --test test.tsv --export run.st
-  python3 bench/translator_torch.py run.st --references test.tsv
+  heed examples/translator.lua --data train.tsv --test test.tsv \\
+    --export run.safetensors
+  python3 bench/translator_torch.py run.safetensors --references test.tsv
 
-(`examples/translator.lua --help` has the exact options.) For PyTorch at its
-best, let it keep its heap, and force no kernel on its BLAS:
+For PyTorch at its best, let it keep its heap, and force no kernel on its BLAS:
 
   env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE \\
     MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=17179869184 \\
     MALLOC_TOP_PAD_=67108864 MALLOC_ARENA_MAX=2 \\
-    python3 bench/translator_torch.py run.st --references test.tsv
+    python3 bench/translator_torch.py run.safetensors --references test.tsv
 
 Needs torch, numpy, safetensors and sacrebleu.
 
@@ -47,14 +47,15 @@ The training
   (0: not clipped). Step t, from 1, has the learning rate lr * f(t):
     constant      f = min(1, t / warmup)
     inverse_sqrt  f = min(t / warmup, sqrt(warmup / t))
-    linear        f = min(t / warmup, (steps + 1 - t) / (steps + 1 - warmup))
+    linear        f = min(t / warmup, (steps + 1 - t) / (steps - warmup))
 
 The figures
   A target token is one that the model must predict: <eos> counts, <pad> and
   <bos> do not. Seconds are those of the training loop with the making of the
   batches, without reading the file and without decoding. Peak RSS is taken
   when training ends. BLEU is sacrebleu's default (13a, cased) on greedy
-  translations, with all references of a source.
+  translations, with all references of a source. A translation has at most
+  2 * S + 10 tokens, S the longest source of its batch.
 """
 
 import argparse
@@ -114,6 +115,9 @@ class Ragged:
 
   def __getitem__(self, i):
     return self.flat[self.offsets[i]:self.offsets[i + 1]]
+
+  def longest(self):
+    return int(np.diff(self.offsets).max(initial=0))
 
 
 class Run:
@@ -290,12 +294,12 @@ def schedule(config):
   after = {
     "constant": lambda t: 1.0,
     "inverse_sqrt": lambda t: math.sqrt(warmup / t),
-    "linear": lambda t: (steps + 1 - t) / (steps + 1 - warmup),
+    "linear": lambda t: (steps + 1 - t) / (steps - warmup),
   }
   if config.schedule not in after:
     raise UsageError(f"schedule must be one of {', '.join(after)}, got "
       f"{config.schedule}")
-  return lambda t: t / warmup if t < warmup else after[config.schedule](t)
+  return lambda t: t / warmup if t <= warmup else after[config.schedule](t)
 
 
 def train(run, model, steps, log_every):
@@ -337,14 +341,19 @@ def train(run, model, steps, log_every):
 
 # Translation.
 
+def longest_output(source):
+  return 2 * source + 10
+
+
 @torch.no_grad()
-def translate_batch(run, model, sources, max_tokens):
+def translate_batch(run, model, sources):
   """Greedy translations of sources, as lists of ids."""
   c = run.config
-  memory, padding = model.encode(run.pad(sources))
+  src = run.pad(sources)
+  memory, padding = model.encode(src)
   out = torch.full((len(sources), 1), c.bos)
   ended = torch.zeros(len(sources), dtype=torch.bool)
-  while out.shape[1] <= max_tokens and not ended.all():
+  while out.shape[1] <= longest_output(src.shape[1]) and not ended.all():
     last = model.decode(out, memory, padding)[:, -1]
     out = torch.cat((out, model.head(last).argmax(-1, keepdim=True)), 1)
     ended |= out[:, -1] == c.eos
@@ -352,14 +361,14 @@ def translate_batch(run, model, sources, max_tokens):
   return [row[:row.index(c.eos)] if c.eos in row else row for row in rows]
 
 
-def translate(run, model, max_tokens, batch_size=128):
+def translate(run, model, batch_size=64):
   """The translations of the test sources, as texts in their order."""
   model.eval()
   order = sorted(range(len(run.test)), key=lambda i: len(run.test[i]))
   texts = [None] * len(order)
   for first in range(0, len(order), batch_size):
     some = order[first:first + batch_size]
-    rows = translate_batch(run, model, [run.test[i] for i in some], max_tokens)
+    rows = translate_batch(run, model, [run.test[i] for i in some])
     for i, row in zip(some, rows):
       texts[i] = run.text(row)
   return texts
@@ -404,10 +413,8 @@ def arguments():
     help="stop after N steps of the run; its schedule stays as it is")
   add("--log-every", type=int, default=100, metavar="N",
     help="print the mean loss of each N steps (default: 100)")
-  add("--max-tokens", type=int, default=60, metavar="N",
-    help="longest translation (default: 60)")
   args = parser.parse_args()
-  for name in ("threads", "steps", "log_every", "max_tokens"):
+  for name in ("threads", "steps", "log_every"):
     value = getattr(args, name)
     if value is not None and value < 1:
       parser.error(f"--{name.replace('_', '-')} must be at least 1, "
@@ -431,16 +438,16 @@ def main(args):
   steps = min(args.steps or len(run.batches), len(run.batches))
 
   torch.manual_seed(c.seed)
-  # Input has <bos> or no mark, so that one more than the longest is enough.
-  longest = max(np.diff(r.offsets).max(initial=0)
-    for r in (run.src, run.tgt, run.test))
-  model = Translator(c, max(int(longest) + 1, args.max_tokens))
+  # Target input has <bos> before it, translations while they grow too.
+  model = Translator(c, max(run.src.longest(), run.tgt.longest() + 1,
+    longest_output(run.test.longest()) + 1))
   if run.weights:
     model.load(run.weights)
 
   kept = all(name in os.environ for name in KEPT_HEAP)
-  show("torch", f"{torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
-    f", {torch.get_num_threads()} threads, "
+  show("torch", f"{torch.__version__}, "
+    f"{torch.backends.cpu.get_cpu_capability()}, "
+    f"{torch.get_num_threads()} threads, "
     f"{'kept heap' if kept else 'heap given back (see --help)'}")
   show("parameters", sum(p.numel() for p in model.parameters()))
   show("initial weights", "from the run" if run.weights else "PyTorch's own")
@@ -456,7 +463,7 @@ def main(args):
 
   if references or args.out:
     start = time.perf_counter()
-    hypotheses = translate(run, model, args.max_tokens)
+    hypotheses = translate(run, model)
     show("decoding seconds", f"{time.perf_counter() - start:.1f} (no cache)")
     if args.out:
       with open(args.out, "w", encoding="utf-8") as f:

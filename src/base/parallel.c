@@ -1,36 +1,182 @@
-/* parallel - one pool of threads for every loop. Layer: base. */
+/*
+ * parallel - one pool of threads for every loop. Layer: base.
+ *
+ * A loop is cut into more pieces than there are threads, and whoever is free
+ * takes the next one; the caller takes pieces too, and waits only for those
+ * that others have begun. So a thread that the system has put aside holds
+ * nothing up, and a loop costs little when the machine is busy with something
+ * else. Idle threads look for work a short while, then sleep.
+ *
+ * The pieces of the loop at hand are counted in one word, `ticket`: the
+ * loop's number, how many pieces it has, and the next one to take. Taking is
+ * one addition; a piece taken keeps its loop from ending, so that the fields
+ * of `job` hold still as long as somebody works on it.
+ */
+#define _GNU_SOURCE
 #include "base/parallel.h"
 
-#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 
-static int thread_count; /* 0: not set yet, take what OpenMP offers */
+#define PIECES 4      /* for each thread */
+#define MAX_THREADS 256
+#define SPINS 4000    /* about 50 microseconds of looking for work */
+
+#define NEXT_BITS 20
+#define NEXT_MASK (((uint64_t)1 << NEXT_BITS) - 1)
+
+static struct {
+  heed_range_fn *fn;
+  void *context;
+  int64_t n, pieces;
+} job;
+
+static _Atomic uint64_t ticket; /* number, pieces, next: 24, 20, 20 bits */
+static atomic_long done;        /* pieces that are finished */
+static atomic_int limit = 1;    /* threads that may take part */
+static atomic_int sleeping;
+static int started; /* threads beside the callers */
+static atomic_int wanted_threads;
+
+static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER; /* one loop at once */
+static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t alarm_bell = PTHREAD_COND_INITIALIZER;
+static _Thread_local bool inside;
+
+static void pause_cpu(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+static int default_threads(void) {
+  const char *text = getenv("OMP_NUM_THREADS");
+  long n = text ? strtol(text, NULL, 10) : 0;
+  cpu_set_t set;
+  if (n < 1 && sched_getaffinity(0, sizeof set, &set) == 0)
+    n = CPU_COUNT(&set);
+  return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
+}
 
 int heed_get_num_threads(void) {
-  return thread_count > 0 ? thread_count : omp_get_max_threads();
+  int n = atomic_load(&wanted_threads);
+  if (n == 0) {
+    n = default_threads();
+    atomic_store(&wanted_threads, n);
+  }
+  return n;
 }
 
 void heed_set_num_threads(int n) {
-  thread_count = n < 1 ? 1 : n;
-  /* OpenBLAS (its OpenMP build) takes its count from here too */
-  omp_set_num_threads(thread_count);
+  atomic_store(&wanted_threads,
+               n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n);
+}
+
+static uint64_t number_of(uint64_t t) { return t >> (2 * NEXT_BITS); }
+static int64_t pieces_of(uint64_t t) {
+  return (int64_t)(t >> NEXT_BITS & NEXT_MASK);
+}
+static int64_t next_of(uint64_t t) { return (int64_t)(t & NEXT_MASK); }
+
+/* Takes pieces of the loop at hand until none is left. */
+static void work(int worker) {
+  inside = true;
+  for (;;) {
+    uint64_t t = atomic_load(&ticket);
+    if (next_of(t) >= pieces_of(t)) break;
+    if (!atomic_compare_exchange_weak(&ticket, &t, t + 1)) continue;
+    int64_t i = next_of(t);
+    job.fn(job.context, job.n * i / job.pieces,
+           job.n * (i + 1) / job.pieces, worker);
+    atomic_fetch_add(&done, 1);
+  }
+  inside = false;
+}
+
+static void *serve(void *index) {
+  int worker = (int)(intptr_t)index;
+  uint64_t seen = 0;
+  for (;;) {
+    int spins = 0;
+    while (number_of(atomic_load(&ticket)) == seen && spins++ < SPINS)
+      pause_cpu();
+    if (number_of(atomic_load(&ticket)) == seen) {
+      pthread_mutex_lock(&bed);
+      atomic_fetch_add(&sleeping, 1);
+      while (number_of(atomic_load(&ticket)) == seen)
+        pthread_cond_wait(&alarm_bell, &bed);
+      atomic_fetch_sub(&sleeping, 1);
+      pthread_mutex_unlock(&bed);
+    }
+    seen = number_of(atomic_load(&ticket));
+    if (worker < atomic_load(&limit)) work(worker);
+  }
+  return NULL;
+}
+
+/* A child of fork has none of the threads. */
+static void after_fork(void) {
+  started = 0;
+  atomic_store(&sleeping, 0);
+  pthread_mutex_init(&busy, NULL);
+  pthread_mutex_init(&bed, NULL);
+  pthread_cond_init(&alarm_bell, NULL);
+}
+
+static void prepare(void) { pthread_atfork(NULL, NULL, after_fork); }
+
+/* As many threads as can be had, up to `threads` with the caller. */
+static void start(int threads) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare);
+  while (started < threads - 1) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, serve,
+                       (void *)(intptr_t)(started + 1)) != 0)
+      return;
+    pthread_detach(thread);
+    started++;
+  }
+}
+
+static void run(int64_t pieces) {
+  uint64_t number = number_of(atomic_load(&ticket)) + 1;
+  job.pieces = pieces;
+  atomic_store(&done, 0);
+  atomic_store(&ticket, number << (2 * NEXT_BITS) |
+                            (uint64_t)pieces << NEXT_BITS);
+  if (atomic_load(&sleeping) > 0) {
+    pthread_mutex_lock(&bed);
+    pthread_cond_broadcast(&alarm_bell);
+    pthread_mutex_unlock(&bed);
+  }
+  work(0);
+  for (int spins = 0; atomic_load(&done) < pieces; spins++) {
+    if (spins < SPINS) pause_cpu();
+    else sched_yield();
+  }
 }
 
 void heed_parallel(int64_t n, int64_t grain, heed_range_fn *fn,
                    void *context) {
   if (n <= 0) return;
   if (grain < 1) grain = 1;
-  int64_t parts = (n + grain - 1) / grain;
+  int64_t pieces = (n + grain - 1) / grain;
   int threads = heed_get_num_threads();
-  if (parts > threads) parts = threads;
-  if (parts <= 1 || omp_in_parallel()) {
+  if (pieces > threads * PIECES) pieces = threads * PIECES;
+  /* another program thread's loop has the pool: do without */
+  if (threads == 1 || pieces <= 1 || inside ||
+      pthread_mutex_trylock(&busy) != 0) {
     fn(context, 0, n, 0);
     return;
   }
-#pragma omp parallel num_threads((int)parts)
-  {
-    int worker = omp_get_thread_num();
-    int count = omp_get_num_threads();
-    int64_t begin = n * worker / count, end = n * (worker + 1) / count;
-    if (begin < end) fn(context, begin, end, worker);
-  }
+  start(threads);
+  atomic_store(&limit, threads);
+  job.fn = fn;
+  job.context = context;
+  job.n = n;
+  run(pieces);
+  pthread_mutex_unlock(&busy);
 }
