@@ -32,15 +32,16 @@ local here <const> = arg[0]:match("^(.*[/\\])") or "./"
 local DEMO <const> = {
   data = here .. "data/everyday-en-fr.train.tsv",
   test = here .. "data/everyday-en-fr.test.tsv",
-  vocab = 1200, epochs = 24, batch = 32, warmup = 200, dropout = 0.1,
-  max_length = 64, picture = "translator-attention.svg",
+  vocab = 1200, d_model = 128, ff = 512, dropout = 0.1, max_length = 64,
+  epochs = 20, batch = 32, lr = 2e-3, warmup = 200,
+  picture = "translator-attention.svg",
 }
 
 local DEFAULTS <const> = {
-  d_model = 128, heads = 4, layers = 2, ff = 512, dropout = 0.0, vocab = 4000,
-  max_length = 128, epochs = 8, batch = 64, lr = 2e-3, warmup = 800,
-  schedule = "inverse_sqrt", label_smoothing = 0.1, clip = 1.0,
-  weight_decay = 0.01, beam = 1, seed = 0,
+  d_model = 192, heads = 4, layers = 2, ff = 768, dropout = 0.0, vocab = 4000,
+  max_length = 128, epochs = 3, batch = 64, lr = 1.5e-3, warmup = 500,
+  schedule = "linear", label_smoothing = 0.1, clip = 1.0,
+  weight_decay = 0.0, beam = 1, seed = 0,
 }
 
 local function read_arguments()

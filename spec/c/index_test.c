@@ -40,7 +40,7 @@ static void must(const void *made) {
   exit(1);
 }
 
-/* ---- tensors --------------------------------------------------------------
+/* ---- tensors ----
  * Written as text: "f 2 3: 1 2 3 4 5 6" is a float64 tensor [2 3], i one of
  * int64, b of bool; without values it gets random ones.
  */
@@ -141,7 +141,7 @@ static void drop_all(tensor **t, int n) {
   for (int i = 0; i < n; i++) heed_tensor_drop(t[i]);
 }
 
-/* ---- values --------------------------------------------------------------- */
+/* ---- values ---- */
 
 typedef struct value_case {
   const char *name, *op, *attributes, *in[MOST], *out[2];
@@ -295,7 +295,7 @@ static void check_long_lines(heed_dtype dtype, int64_t n) {
   drop_all(top, 2);
 }
 
-/* ---- gradients ------------------------------------------------------------ */
+/* ---- gradients ---- */
 
 /* want: bit i for each input that gets a gradient */
 typedef struct grad_case {
@@ -422,7 +422,7 @@ static void check_gradients(const grad_case *g) {
   heed_tensor_drop(y2);
 }
 
-/* ---- threads -------------------------------------------------------------- */
+/* ---- threads ---- */
 
 /* Large enough to be shared out, with positions that repeat much. */
 static tensor *positions(const heed_shape *shape, int64_t size) {
@@ -480,7 +480,7 @@ static void check_all_threads(void) {
   check_threads("scatter_add", "dim=0", line, line, 90000, &line);
 }
 
-/* ---- messages ------------------------------------------------------------- */
+/* ---- messages ---- */
 
 typedef struct error_case {
   const char *op, *attributes, *in[MOST], *message;

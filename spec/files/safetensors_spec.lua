@@ -1,5 +1,6 @@
 local heed = require "heed"
 local core = require "heed.core"
+local usage = require "spec.support.usage"
 
 local load_safetensors = heed.load_safetensors
 local save_safetensors = heed.save_safetensors
@@ -320,7 +321,7 @@ describe("load_safetensors", function()
 
     it("a folder", function()
       assert.same("load_safetensors: FILE: is no plain file",
-        message("/tmp", load_safetensors, "/tmp"))
+        message(".", load_safetensors, "."))
     end)
 
     it("a path that is none", function()
@@ -468,8 +469,8 @@ describe("save_safetensors", function()
     end)
 
     it("a folder in place of a file", function()
-      assert.same("save_safetensors: /tmp: cannot be written: it is no plain "
-        .. "file", text("/tmp", { x = x }))
+      assert.same("save_safetensors: .: cannot be written: it is no plain file",
+        text(".", { x = x }))
     end)
 
     it("a folder that cannot be written to", function()
@@ -542,4 +543,18 @@ describe("write_file_atomic", function()
     assert.same("write_file_atomic: text must be a string, got nothing",
       message(nil, core.write_file_atomic, "x"))
   end)
+end)
+
+describe("the functions of files", function()
+  local docs = usage.read_docs("src/bind")
+
+  for _, name in ipairs { "load_safetensors", "save_safetensors",
+    "write_file_atomic" } do
+    it("have a usage that runs: " .. name, function()
+      local create = os.tmpname
+      finally(function() os.tmpname = create end) -- luacheck: ignore
+      os.tmpname = fresh -- luacheck: ignore
+      usage.check(docs[name].usages[1])
+    end)
+  end
 end)

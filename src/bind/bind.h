@@ -46,6 +46,8 @@ void heed_bind_tensors(lua_State *L);  /* tensor.c: the metatable, tensor */
 void heed_bind_autograd(lua_State *L); /* autograd.c */
 void heed_bind_system(lua_State *L);   /* system.c: threads, memory, time */
 void heed_bind_files(lua_State *L);    /* files.c: safetensors, whole files */
+void heed_bind_print(lua_State *L);    /* print.c: tostring, its options; after
+                                          heed_bind_tensors */
 
 /* call.c: the value of op `name` for one tensor and up to 5 integers. */
 heed_tensor *heed_bind_run(const char *name, heed_tensor **in, int nin,

@@ -51,11 +51,9 @@ static void add_metadata(void *L, const char *key, const char *value) {
  * @treturn table metadata, string to string
  * @treturn table names, in the order in which the data lies in the file
  * @usage
- * heed.save_safetensors("/tmp/heed-usage.safetensors",
- *                       {w = heed.tensor {1, 2}})
- * local tensors = heed.load_safetensors("/tmp/heed-usage.safetensors")
- * print(tensors.w)
- * os.remove("/tmp/heed-usage.safetensors")
+ * local name = os.tmpname()
+ * heed.save_safetensors(name, {w = heed.tensor {1, 2}})
+ * local tensors = heed.load_safetensors(name); tensors.w:sum() --> 3
  */
 static int load_safetensors(lua_State *L) {
   const char *path = check_path(L, 1, "load_safetensors");
@@ -195,9 +193,8 @@ static void *scratch(lua_State *L, lua_Integer n, size_t size) {
  *   list of `{name, tensor}` (written in this order)
  * @tparam[opt] table metadata string to string
  * @usage
- * heed.save_safetensors("/tmp/heed-usage.safetensors",
- *                       {{"w", heed.tensor {1, 2}}}, {made_by = "me"})
- * os.remove("/tmp/heed-usage.safetensors")
+ * heed.save_safetensors(os.tmpname(), {{"w", heed.tensor {1, 2}}},
+ *   {made_by = "me"})
  */
 static int save_safetensors(lua_State *L) {
   const char *path = check_path(L, 1, "save_safetensors");
@@ -247,8 +244,7 @@ static int save_safetensors(lua_State *L) {
  * @tparam string text
  * @usage
  * local core = require "heed.core"
- * core.write_file_atomic("/tmp/heed-usage.txt", "all of it\n")
- * os.remove("/tmp/heed-usage.txt")
+ * core.write_file_atomic(os.tmpname(), "all of it\n")
  */
 static int write_file_atomic(lua_State *L) {
   const char *op = "write_file_atomic";

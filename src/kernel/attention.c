@@ -104,6 +104,15 @@ typedef struct factor {
 
 static int64_t padded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
+/* The head beside this one in memory is what comes next, often: asks for its
+   rows while there is other work. */
+VEC_INLINE void fetch_next(int64_t n, int64_t d, const float *rows,
+                           int64_t stride) {
+  for (int64_t i = 0; i < n; i++)
+    __builtin_prefetch((const void *)((uintptr_t)(rows + i * stride) +
+                                      sizeof *rows * (size_t)d));
+}
+
 /* B = the transpose of n rows of d numbers, packed to panels; columns n ...
    of the last one are zeros. */
 static factor pack_turned(int64_t n, int64_t d, const float *rows,
@@ -120,6 +129,7 @@ static factor pack_turned(int64_t n, int64_t d, const float *rows,
       vf square[VF];
       UNROLL for (int i = 0; i < VF; i++)
         square[i] = i < left ? vf_load(from + i * stride + e) : (vf){0};
+      fetch_next(left, d, from + e, stride);
       turn_square(square);
       UNROLL for (int i = 0; i < VF; i++)
         vf_store(panel + (e + i) * PANEL, square[i]);
@@ -138,6 +148,7 @@ static factor pack_rows(int64_t n, int64_t d, const float *rows,
   for (int64_t e = 0; e < d; e += VF) {
     float *column = to + e / PANEL * PANEL * n + e % PANEL;
     const float *from = rows + e;
+    fetch_next(n, d, from, stride);
     if (e + VF <= d)
       for (int64_t i = 0; i < n; i++)
         vf_store(column + i * PANEL, vf_load(from + i * stride));
@@ -152,6 +163,7 @@ static factor pack_rows(int64_t n, int64_t d, const float *rows,
 static void copy_rows(int64_t n, int64_t d, const float *rows, int64_t stride,
                       float gain, float *to) {
   int64_t wide = padded(d, VF);
+  for (int64_t e = 0; e < d; e += VF) fetch_next(n, d, rows + e, stride);
   for (int64_t i = 0; i < n; i++) {
     int64_t e = 0;
     for (; e + VF <= d; e += VF)
@@ -263,9 +275,9 @@ VEC_INLINE void product(product_kind kind, bool skip, int64_t m, int64_t n,
   }
 }
 
-static void product_set(int64_t m, int64_t n, int64_t depth, left_factor a,
-                        factor b, float *c, int64_t c_row) {
-  product(SET, false, m, n, depth, a, b, c, c_row, NULL);
+static void product_set(bool skip, int64_t m, int64_t n, int64_t depth,
+                        left_factor a, factor b, float *c, int64_t c_row) {
+  product(SET, skip, m, n, depth, a, b, c, c_row, NULL);
 }
 static void product_gain(bool skip, int64_t m, int64_t n, int64_t depth,
                          left_factor a, factor b, float *c, int64_t c_row,
@@ -294,6 +306,8 @@ typedef struct work {
   float *q, *dout;      /* its rows, those of q times the scale */
   int64_t q_wide, dout_wide, wide; /* between rows of q, dout, and scores */
   float *score, *other; /* rows of scores, and of dO V^T */
+  float delta[BLOCK];   /* dout . out */
+  bool begun;           /* dk and dvalue hold sums already */
   float *slope, *drop;  /* of one row: slope of the softcap, drop factors */
   uint32_t *word;
 } work;
@@ -305,39 +319,47 @@ static int64_t score_width(const heed_attention *a) {
   return padded(a->tk, words > PANEL ? words : PANEL) + PANEL;
 }
 
-/* The next n floats of *room, which moves on; lines of cache stay whole. */
-static float *cut(char **room, int64_t n) {
-  float *p = (float *)*room;
-  *room += padded(n * (int64_t)sizeof *p, 64);
-  return p;
+/* Scratch that is handed out from its start; without `start` it is only
+   counted. */
+typedef struct pool {
+  char *start;
+  size_t used;
+} pool;
+
+/* The next n floats; lines of cache stay whole. */
+static float *cut(pool *p, int64_t n) {
+  float *part = p->start ? (float *)(p->start + p->used) : NULL;
+  p->used += (size_t)padded(n * (int64_t)sizeof *part, 64);
+  return part;
 }
 
-/* Divides the scratch; returns its end. pack: room for the four factors. */
-static char *cut_work(const heed_attention *a, bool backward, char *room,
-                      work *w, float **pack) {
+/* Divides the scratch; pack: room for the four factors. */
+static void cut_work(const heed_attention *a, bool backward, pool *room,
+                     work *w, float **pack) {
   int64_t across = padded(a->tk, PANEL), rows = backward ? BLOCK : TILE;
   w->a = a;
   w->wide = score_width(a);
   w->q_wide = padded(a->d, VF);
   w->dout_wide = padded(a->dv, VF);
-  pack[0] = cut(&room, across * a->d);
-  pack[1] = cut(&room, backward ? across * a->dv : 0);
-  pack[2] = cut(&room, backward ? a->tk * padded(a->d, PANEL) : 0);
-  pack[3] = cut(&room, backward ? 0 : a->tk * padded(a->dv, PANEL));
-  w->q = cut(&room, BLOCK * w->q_wide);
-  w->dout = cut(&room, backward ? BLOCK * w->dout_wide : 0);
-  w->score = cut(&room, rows * w->wide);
-  w->other = cut(&room, backward ? rows * w->wide : 0);
-  w->slope = cut(&room, w->wide);
-  w->drop = cut(&room, w->wide);
-  w->word = (uint32_t *)cut(&room, w->wide);
-  return room;
+  pack[0] = cut(room, across * a->d);
+  pack[1] = cut(room, backward ? across * a->dv : 0);
+  pack[2] = cut(room, backward ? a->tk * padded(a->d, PANEL) : 0);
+  pack[3] = cut(room, backward ? 0 : a->tk * padded(a->dv, PANEL));
+  w->q = cut(room, BLOCK * w->q_wide);
+  w->dout = cut(room, backward ? BLOCK * w->dout_wide : 0);
+  w->score = cut(room, rows * w->wide);
+  w->other = cut(room, backward ? rows * w->wide : 0);
+  w->slope = cut(room, w->wide);
+  w->drop = cut(room, w->wide);
+  w->word = (uint32_t *)cut(room, w->wide);
 }
 
 static size_t room_size(const heed_attention *a, bool backward) {
   work w;
   float *pack[4];
-  return (size_t)((uintptr_t)cut_work(a, backward, NULL, &w, pack));
+  pool count = {0};
+  cut_work(a, backward, &count, &w, pack);
+  return count.used;
 }
 
 static float *place(const heed_grid *g, int64_t head, int64_t row) {
@@ -358,7 +380,7 @@ static void key_mask_ends(work *w) {
 static work work_begin(const heed_attention *a, bool backward, void *room) {
   work w = {0};
   float *pack[4];
-  cut_work(a, backward, room, &w, pack);
+  cut_work(a, backward, &(pool){.start = room}, &w, pack);
   const float *k = a->k.data, *v = a->v.data;
   w.keys_turned = pack_turned(a->tk, a->d, k, a->k.row, pack[0]);
   if (backward) {
@@ -377,6 +399,15 @@ static work work_begin(const heed_attention *a, bool backward, void *room) {
   return w;
 }
 
+static float dot(int64_t n, const float *x, const float *y) {
+  vf sum = {0};
+  int64_t i = 0;
+  for (; i + VF <= n; i += VF) sum += vf_load(x + i) * vf_load(y + i);
+  float rest = 0;
+  for (; i < n; i++) rest += x[i] * y[i];
+  return sum_lanes(sum)[0] + rest;
+}
+
 static int64_t row_step(const heed_attention *a, const heed_grid *g) {
   return a->tq == 1 ? g->head : g->row;
 }
@@ -391,9 +422,15 @@ static void load_block(work *w, int64_t row, int64_t end, bool backward) {
   w->rows = left < BLOCK ? left : BLOCK;
   copy_rows(w->rows, a->d, place(&a->q, w->head, w->query),
             row_step(a, &a->q), (float)a->scale, w->q);
-  if (backward)
-    copy_rows(w->rows, a->dv, place(&a->dout, w->head, w->query),
-              row_step(a, &a->dout), 1, w->dout);
+  if (!backward) return;
+  copy_rows(w->rows, a->dv, place(&a->dout, w->head, w->query),
+            row_step(a, &a->dout), 1, w->dout);
+  const float *out = place(&a->out, w->head, w->query);
+  int64_t step = row_step(a, &a->out);
+  for (int64_t e = 0; e < a->dv; e += VF)
+    fetch_next(w->rows, a->dv, out + e, step);
+  for (int64_t r = 0; r < w->rows; r++)
+    w->delta[r] = dot(a->dv, w->dout + r * w->dout_wide, out + r * step);
 }
 
 /* ---- one tile ----------------------------------------------------------- */
@@ -432,21 +469,19 @@ static void limit_span(const work *w, span *t) {
   t->end = padded(t->end, VF);
 }
 
-static span span_at(const work *w, int64_t at) {
-  span t;
-  t.at = at;
-  t.rows = w->rows - at < TILE ? w->rows - at : TILE;
+static void span_at(const work *w, int64_t at, span *t) {
+  t->at = at;
+  t->rows = w->rows - at < TILE ? w->rows - at : TILE;
   if (w->limited) {
-    limit_span(w, &t);
-    return t;
+    limit_span(w, t);
+    return;
   }
-  t.first = 0;
-  t.end = padded(w->a->tk, VF);
+  t->first = 0;
+  t->end = padded(w->a->tk, VF);
   for (int r = 0; r < TILE; r++) {
-    t.lo[r] = 0;
-    t.hi[r] = w->a->tk;
+    t->lo[r] = 0;
+    t->hi[r] = w->a->tk;
   }
-  return t;
 }
 
 /* How many of its keys there are. */
@@ -458,7 +493,7 @@ static int64_t span_depth(const work *w, const span *t) {
 static void span_product(const work *w, const span *t, const float *x,
                          int64_t x_wide, int64_t d, factor turned, float *c) {
   turned.data += t->first / PANEL * turned.panel;
-  product_set(t->rows, t->end - t->first, d,
+  product_set(false, t->rows, t->end - t->first, d,
               (left_factor){x + t->at * x_wide, x_wide, 1}, turned,
               c + t->first, w->wide);
 }
@@ -604,7 +639,8 @@ static bool all_finite(const float *x, int64_t n) {
 
 static void tile_forward(const work *w, int64_t at) {
   const heed_attention *a = w->a;
-  span t = span_at(w, at);
+  span t;
+  span_at(w, at, &t);
   float gain[TILE];
   float *stats = a->stats;
   if (stats)
@@ -642,15 +678,6 @@ static void forward(const heed_attention *a, int64_t begin, int64_t end,
 
 /* ---- backward ----------------------------------------------------------- */
 
-static float dot(int64_t n, const float *x, const float *y) {
-  vf sum = {0};
-  int64_t i = 0;
-  for (; i + VF <= n; i += VF) sum += vf_load(x + i) * vf_load(y + i);
-  float rest = 0;
-  for (; i < n; i++) rest += x[i] * y[i];
-  return sum_lanes(sum)[0] + rest;
-}
-
 static void add_bias_gradient(const work *w, const span *t, int64_t r,
                               const float *restrict ds) {
   const heed_grid *g = &w->a->dbias;
@@ -677,8 +704,7 @@ static void row_backward(const work *w, const span *t, int64_t r, float *s,
   shape_scores(w, t, r, s, w->slope);
   if (a->dropout) draw(w, t, r);
   vf m = vf_all(stats[0]), over = vf_all(stats[1]);
-  vf delta = vf_all(dot(a->dv, w->dout + (t->at + r) * w->dout_wide,
-                        place(&a->out, head, query)));
+  vf delta = vf_all(w->delta[t->at + r]);
   for (int64_t j = t->first; j < t->end; j += VF) {
     vf p = weight_of(vf_load(s + j) - m) * over, dp = vf_load(ds + j);
     vf kept = p;
@@ -727,14 +753,39 @@ static void clear_around(const work *w, const span *t, int64_t first,
   }
 }
 
-static void block_backward(const work *w) {
+static void clear(const heed_grid *g, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows; i++)
+    memset(place(g, 0, i), 0, sizeof(float) * (size_t)columns);
+}
+
+static void clear_sums(work *w) {
+  clear(&w->a->dk, w->a->tk, w->a->d);
+  clear(&w->a->dvalue, w->a->tk, w->a->dv);
+  w->begun = true;
+}
+
+/* Rows first .. end - 1 of `sums` += the columns of `left`, times `right`. */
+static void add_sums(const work *w, int64_t first, int64_t end,
+                     const float *left, factor right, int64_t columns,
+                     const heed_grid *sums) {
+  left_factor turned = {left + first, 1, w->wide};
+  float *to = place(sums, 0, first);
+  if (w->begun)
+    product_add(w->skip, end - first, columns, w->rows, turned, right, to,
+                sums->row);
+  else
+    product_set(w->skip, end - first, columns, w->rows, turned, right, to,
+                sums->row);
+}
+
+static void block_backward(work *w) {
   const heed_attention *a = w->a;
   span tiles[BLOCK / TILE];
   int64_t first = a->tk, end = 0;
   int count = 0;
   for (int64_t at = 0; at < w->rows; at += TILE, count++) {
     span *t = &tiles[count];
-    *t = span_at(w, at);
+    span_at(w, at, t);
     tile_backward(w, t);
     if (t->first < t->end && t->first < first) first = t->first;
     if (t->end > end) end = t->end;
@@ -742,29 +793,23 @@ static void block_backward(const work *w) {
   if (end > a->tk) end = a->tk;
   if (first >= end) return;
   for (int i = 0; i < count; i++) clear_around(w, &tiles[i], first, end);
-  factor dout = {w->dout, w->dout_wide, PANEL}, q = {w->q, w->q_wide, PANEL};
-  product_add(w->skip, end - first, a->dv, w->rows,
-              (left_factor){w->score + first, 1, w->wide}, dout,
-              place(&a->dvalue, 0, first), a->dvalue.row);
-  product_add(w->skip, end - first, a->d, w->rows,
-              (left_factor){w->other + first, 1, w->wide}, q,
-              place(&a->dk, 0, first), a->dk.row);
-}
-
-static void clear(const heed_grid *g, int64_t rows, int64_t columns) {
-  for (int64_t i = 0; i < rows; i++)
-    memset(place(g, 0, i), 0, sizeof(float) * (size_t)columns);
+  if (!w->begun && end - first < a->tk) clear_sums(w);
+  add_sums(w, first, end, w->score, (factor){w->dout, w->dout_wide, PANEL},
+           a->dv, &a->dvalue);
+  add_sums(w, first, end, w->other, (factor){w->q, w->q_wide, PANEL}, a->d,
+           &a->dk);
+  w->begun = true;
 }
 
 static void group_backward(work *w) {
   const heed_attention *a = w->a;
   int64_t rows = a->heads * a->tq;
-  clear(&a->dk, a->tk, a->d);
-  clear(&a->dvalue, a->tk, a->dv);
+  w->begun = false;
   for (int64_t row = 0; row < rows; row += w->rows) {
     load_block(w, row, rows, true);
     block_backward(w);
   }
+  if (!w->begun) clear_sums(w);
 }
 
 static bool gradients_finite(const heed_attention *a) {

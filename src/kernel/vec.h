@@ -40,6 +40,8 @@ typedef float vf __attribute__((vector_size(VEC_BYTES)));
 typedef double vd __attribute__((vector_size(VEC_BYTES)));
 typedef int32_t vi __attribute__((vector_size(VEC_BYTES)));
 typedef int64_t vl __attribute__((vector_size(VEC_BYTES)));
+/* for sums that may wrap */
+typedef uint32_t vu __attribute__((vector_size(VEC_BYTES)));
 /* VD floats, what a vd is made from */
 typedef float vec_half __attribute__((vector_size(VEC_BYTES / 2)));
 
@@ -76,13 +78,19 @@ VEC_INLINE void vf_store_n(float *p, vf v, int64_t n) {
 VEC_INLINE vf vf_gather_n(const float *p, int64_t stride, int64_t n,
                           float fill) {
   float lane[VF];
-  for (int i = 0; i < VF; i++) lane[i] = i < n ? p[i * stride] : fill;
+  if (n >= VF) /* apart: without a test for each lane it is twice as fast */
+    for (int i = 0; i < VF; i++) lane[i] = p[i * stride];
+  else
+    for (int i = 0; i < VF; i++) lane[i] = i < n ? p[i * stride] : fill;
   return vf_load(lane);
 }
 VEC_INLINE void vf_scatter_n(float *p, int64_t stride, vf v, int64_t n) {
   float lane[VF];
   vf_store(lane, v);
-  for (int64_t i = 0; i < n; i++) p[i * stride] = lane[i];
+  if (n >= VF)
+    for (int i = 0; i < VF; i++) p[i * stride] = lane[i];
+  else
+    for (int64_t i = 0; i < n; i++) p[i * stride] = lane[i];
 }
 
 /* VD floats as doubles, and back. */
@@ -180,7 +188,7 @@ VEC_INLINE float vf_max_lane(vf v) {
 VEC_INLINE vf vf_exp_k(vf x, vi *k) {
   const vf shifter = vf_all(0x1.8p23f); /* adding it rounds to an integer */
   vf shifted = x * 0x1.715476p0f + shifter; /* log2 e */
-  *k = (vi)shifted - (vi)shifter;
+  *k = (vi)((vu)shifted - (vu)shifter);
   return shifted - shifter;
 }
 
@@ -202,7 +210,8 @@ VEC_INLINE vf vf_exp_poly(vf r) {
 /* y 2^k for k in -252 .. 254, in two steps, so that a result below the normal
    range is rounded once and right, and one above it becomes infinite. */
 VEC_INLINE vf vf_scale(vf y, vi k) {
-  vi k1 = k >> 1, k2 = k - k1;
+  vi half = k >> 1;
+  vu k1 = (vu)half, k2 = (vu)k - k1; /* of NaN: anything */
   return y * (vf)((k1 + 127) << 23) * (vf)((k2 + 127) << 23);
 }
 
@@ -219,7 +228,7 @@ VEC_INLINE vf vf_exp(vf x) {
 VEC_INLINE vf vf_exp_mid(vf x) {
   vi ki;
   vf k = vf_exp_k(x, &ki);
-  return vf_exp_poly(vf_exp_rest(x, k)) * (vf)((ki + 127) << 23);
+  return vf_exp_poly(vf_exp_rest(x, k)) * (vf)(((vu)ki + 127) << 23);
 }
 
 /* ---- logarithm ----------------------------------------------------------
@@ -227,11 +236,11 @@ VEC_INLINE vf vf_exp_mid(vf x) {
  * log x = k ln 2 + f - f^2 / 2 + f^3 P(f).
  */
 VEC_INLINE vf vf_log(vf x) {
-  const vi root = vi_all(0x3f3504f3); /* sqrt 1/2 */
+  const vu root = (vu)vi_all(0x3f3504f3); /* sqrt 1/2 */
   vi tiny = x < FLT_MIN;
   vf scaled = vf_pick(tiny, x * 0x1p23f, x);
-  vi k = ((vi)scaled - root) >> 23;
-  vf f = (vf)((vi)scaled - (k << 23)) - 1.0f;
+  vi k = (vi)((vu)scaled - root) >> 23;
+  vf f = (vf)((vu)scaled - ((vu)k << 23)) - 1.0f;
   vf kf = __builtin_convertvector(k - (tiny & 23), vf);
   vf p = f * -7.63444155e-2f + 1.27615675e-1f;
   p = p * f - 1.31601989e-1f;

@@ -2,8 +2,7 @@
  * optim - steps of optimisers in place, and the norm of gradients. Layer: ops.
  * Read first: kernel/optim.c.
  *
- * For heed.optim: one call a parameter. State is row-major; a parameter and
- * its gradient may have any layout.
+ * For heed.optim: one call a parameter.
  */
 #include <math.h>
 
@@ -21,53 +20,55 @@
 
 static int64_t blocks(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
 
-/* Inputs `first` .. nin - 1 must be like input 0, the state also dense. */
-static bool check_alike(const heed_call *c, int state) {
+#define NINPUT 5 /* x, its gradient, and up to three of state */
+
+/* All inputs must be like x. */
+static bool check_alike(const heed_call *c) {
   const heed_tensor *x = c->in[0];
   if (!heed_want_float(c, 0)) return false;
   for (int i = 1; i < c->nin; i++) {
     const heed_tensor *t = c->in[i];
-    if (!t) continue;
-    if (t->dtype != x->dtype || !heed_shape_equal(&t->shape, &x->shape))
+    if (t && (t->dtype != x->dtype ||
+              !heed_shape_equal(&t->shape, &x->shape)))
       return heed_fail("%s: %s must be %s like x, got %s", c->op->name,
                        heed_input_name(c, i), heed_tensor_text(x),
                        heed_tensor_text(t));
-    if (i >= state && !heed_tensor_is_contiguous(t))
-      return heed_fail("%s: %s must be contiguous", c->op->name,
-                       heed_input_name(c, i));
   }
   return true;
 }
 
-/* A step over dense tensors: x, the gradient and the state. */
+/* A step over rows without gaps. */
 typedef struct step {
-  heed_tensor *x, *grad; /* dense: inputs 0 and 1 or copies of them */
-  void *state[3];
-  size_t size; /* of an element */
+  heed_tensor *dense[NINPUT]; /* the inputs, or row-major copies of them */
+  char *data[NINPUT];         /* NULL: left out */
+  heed_dtype dtype;
   int64_t n;
   heed_adam adam;
   heed_sgd sgd;
 } step;
 
 static bool step_begin(step *s, heed_call *c) {
-  s->size = heed_dtype_size(c->in[0]->dtype);
+  s->dtype = c->in[0]->dtype;
   s->n = heed_tensor_numel(c->in[0]);
-  s->x = heed_contiguous(c->op->name, c->in[0]);
-  s->grad = heed_contiguous(c->op->name, c->in[1]);
-  for (int i = 0; i < 3; i++) {
-    heed_tensor *t = i + 2 < c->nin ? c->in[i + 2] : NULL;
-    s->state[i] = t ? heed_tensor_data(t) : NULL;
+  for (int i = 0; i < c->nin; i++) {
+    if (!c->in[i]) continue;
+    s->dense[i] = heed_contiguous(c->op->name, c->in[i]);
+    if (!s->dense[i]) return false;
+    s->data[i] = heed_tensor_data(s->dense[i]);
   }
-  return s->x && s->grad;
+  return true;
 }
 
-/* Writes a copied x back, tells who looks at the state, and frees. */
+/* Writes copies of what changed back, and frees. */
 static void step_end(step *s, heed_call *c, bool done) {
-  if (done && s->x != c->in[0]) heed_copy(c->in[0], s->x);
-  for (int i = 2; done && i < c->nin; i++)
-    if (c->in[i]) c->in[i]->storage->version++;
-  heed_tensor_drop(s->x);
-  heed_tensor_drop(s->grad);
+  for (int i = 0; i < c->nin; i++) {
+    heed_tensor *t = c->in[i];
+    if (done && t && i != 1) {
+      if (s->dense[i] != t) heed_copy(t, s->dense[i]);
+      if (i > 1) t->storage->version++; /* that of x is apply's */
+    }
+    heed_tensor_drop(s->dense[i]);
+  }
 }
 
 static bool step_run(heed_call *c, step *s, heed_range_fn *fn) {
@@ -77,16 +78,14 @@ static bool step_run(heed_call *c, step *s, heed_range_fn *fn) {
   return ok;
 }
 
-/* Where block `begin` starts, and how many elements there are up to `end`. */
+/* Where blocks begin .. end - 1 lie; returns how many elements they have. */
 static int64_t range(const step *s, int64_t begin, int64_t end,
-                     int64_t *count) {
+                     void *data[NINPUT]) {
   int64_t last = end * BLOCK < s->n ? end * BLOCK : s->n;
-  *count = last - begin * BLOCK;
-  return begin * BLOCK * (int64_t)s->size;
-}
-
-static void *at(void *data, int64_t offset) {
-  return data ? (char *)data + offset : NULL;
+  int64_t offset = begin * BLOCK * (int64_t)heed_dtype_size(s->dtype);
+  for (int i = 0; i < NINPUT; i++)
+    data[i] = s->data[i] ? s->data[i] + offset : NULL;
+  return last - begin * BLOCK;
 }
 
 /* -- Adam -- */
@@ -99,9 +98,9 @@ and vmax change.
 @function adam_
 @param x float tensor, the parameter, overwritten
 @param grad tensor like x
-@param m tensor like x, contiguous: mean of the gradients, zeros at first
-@param v tensor like x, contiguous: mean of their squares, zeros at first
-@param vmax tensor like x, contiguous: largest v so far (AMSGrad)
+@param m tensor like x: mean of the gradients, zeros at first
+@param v tensor like x: mean of their squares, zeros at first
+@param vmax tensor like x: largest v so far (AMSGrad)
 @param step number of this step, from 1
 @param lr learning rate
 @param beta1 how much of m stays
@@ -113,10 +112,12 @@ decoupled
 @param maximize climbs instead of descending; false by default
 @return x
 @raise when the tensors do not fit
-@usage heed.core.ops.adam_(x, g, m, v, nil, 1, 1e-3, 0.9, 0.999, 1e-8, 0)
+@usage
+local x, g, m, v = heed.ones(2), heed.ones(2), heed.zeros(2), heed.zeros(2)
+heed.core.ops.adam_(x, g, m, v, nil, 1, 1e-3, 0.9, 0.999, 1e-8, 0)
 */
 static bool adam__check(heed_call *c) {
-  if (!check_alike(c, 2)) return false;
+  if (!check_alike(c)) return false;
   if (c->attr[STEP].i < 1)
     return heed_fail("adam_: step must be at least 1, got %lld",
                      (long long)c->attr[STEP].i);
@@ -127,11 +128,11 @@ static bool adam__check(heed_call *c) {
 static void adam_blocks(void *context, int64_t begin, int64_t end,
                         int worker) {
   const step *s = context;
+  void *data[NINPUT];
   (void)worker;
-  int64_t n, o = range(s, begin, end, &n);
-  heed_kernel.adam[s->x->dtype](
-      n, at(heed_tensor_data(s->x), o), at(heed_tensor_data(s->grad), o),
-      at(s->state[0], o), at(s->state[1], o), at(s->state[2], o), &s->adam);
+  int64_t n = range(s, begin, end, data);
+  heed_kernel.adam[s->dtype](n, data[0], data[1], data[2], data[3], data[4],
+                             &s->adam);
 }
 
 static bool adam__fwd(heed_call *c) {
@@ -158,7 +159,7 @@ One step of stochastic gradient descent in place: x and m change.
 @function sgd_
 @param x float tensor, the parameter, overwritten
 @param grad tensor like x
-@param m tensor like x, contiguous: momentum; left out: none
+@param m tensor like x: momentum; left out: none
 @param lr learning rate
 @param momentum how much of m stays
 @param dampening how much of the gradient does not enter m
@@ -168,10 +169,12 @@ One step of stochastic gradient descent in place: x and m change.
 @param maximize climbs instead of descending; false by default
 @return x
 @raise when the tensors do not fit
-@usage heed.core.ops.sgd_(x, g, nil, 0.1, 0, 0, 0, false)
+@usage
+local x = heed.ones(2)
+heed.core.ops.sgd_(x, heed.ones(2), nil, 0.1, 0, 0, 0, false) --> 0.9 0.9
 */
 static bool sgd__check(heed_call *c) {
-  if (!check_alike(c, 2)) return false;
+  if (!check_alike(c)) return false;
   heed_out_like(c, 0, c->in[0]);
   return true;
 }
@@ -179,11 +182,10 @@ static bool sgd__check(heed_call *c) {
 static void sgd_blocks(void *context, int64_t begin, int64_t end,
                        int worker) {
   const step *s = context;
+  void *data[NINPUT];
   (void)worker;
-  int64_t n, o = range(s, begin, end, &n);
-  heed_kernel.sgd[s->x->dtype](n, at(heed_tensor_data(s->x), o),
-                               at(heed_tensor_data(s->grad), o),
-                               at(s->state[0], o), &s->sgd);
+  int64_t n = range(s, begin, end, data);
+  heed_kernel.sgd[s->dtype](n, data[0], data[1], data[2], &s->sgd);
 }
 
 static bool sgd__fwd(heed_call *c) {

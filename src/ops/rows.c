@@ -15,7 +15,7 @@
 #include "base/parallel.h"
 #include "ops/ops.h"
 
-#define TILE_ROWS 16
+#define TILE_ROWS 64
 #define TILE_BYTES (256 * 1024) /* a tile of a tensor stays below, or 1 row */
 #define GRAIN 8192              /* elements worth a thread */
 
@@ -36,6 +36,7 @@ typedef struct plan {
   size_t size[HEED_ROWS_MAX];  /* of an element */
   bool direct[HEED_ROWS_MAX];  /* rows have no gaps */
   size_t tile[HEED_ROWS_MAX];  /* where in the scratch of a worker */
+  size_t pitch[HEED_ROWS_MAX]; /* bytes from row to row of a tile */
   int64_t tile_rows;
   size_t scratch_bytes; /* of a worker */
   char *scratch;
@@ -96,8 +97,10 @@ static void plan_tiles(plan *p) {
   for (int k = 0; k < p->rows->ntensor; k++) {
     if (p->direct[k]) continue;
     p->tile[k] = p->scratch_bytes;
-    size_t bytes = (size_t)(p->tile_rows * p->length) * p->size[k];
-    p->scratch_bytes += (bytes + HEED_ALIGN - 1) / HEED_ALIGN * HEED_ALIGN;
+    /* an odd number of cache lines: powers of two would evict each other */
+    size_t lines = (size_t)p->length * p->size[k] / HEED_ALIGN + 1;
+    p->pitch[k] = (lines | 1) * HEED_ALIGN;
+    p->scratch_bytes += (size_t)p->tile_rows * p->pitch[k];
   }
 }
 
@@ -115,27 +118,33 @@ static void step(const dims *over, int64_t *place, int ntensor,
   }
 }
 
-/* n elements of each of `nrow` rows between row[j] (stride `gap` bytes) and
-   tile + j * pitch. */
-#define MOVE(type)                                                   \
-  for (int64_t i = 0; i < n; i++)                                    \
-    for (int64_t j = 0; j < nrow; j++) {                             \
-      type *in_tile = (type *)(tile + (size_t)j * pitch) + i;        \
-      type *in_row = (type *)(row[j] + i * gap);                     \
-      if (write)                                                     \
-        *in_row = *in_tile;                                          \
-      else                                                           \
-        *in_tile = *in_row;                                          \
+/* Moves n elements of each of `nrow` rows between row[j], where they lie
+   `gap` bytes apart, and tile + j * pitch. Neighbours across rows share cache
+   lines, so rows are the inner loop. */
+#define MOVE(type, count, to, from)                             \
+  for (int64_t i = 0; i < n; i++)                               \
+    for (int64_t j = 0; j < (count); j++) {                     \
+      type *in_tile = (type *)(tile + (size_t)j * pitch) + i;   \
+      type *in_row = (type *)(row[j] + i * gap);                \
+      *to = *from;                                              \
     }
+#define MOVES(type)                                             \
+  if (write) {                                                  \
+    MOVE(type, nrow, in_row, in_tile)                           \
+  } else if (nrow == TILE_ROWS) {                               \
+    MOVE(type, TILE_ROWS, in_tile, in_row)                      \
+  } else {                                                      \
+    MOVE(type, nrow, in_tile, in_row)                           \
+  }
 
 static void move(size_t size, bool write, int64_t n, int64_t nrow, char *tile,
                  size_t pitch, char **row, int64_t gap) {
   if (size == 1) {
-    MOVE(uint8_t)
+    MOVES(uint8_t)
   } else if (size == 4) {
-    MOVE(uint32_t)
+    MOVES(uint32_t)
   } else {
-    MOVE(uint64_t)
+    MOVES(uint64_t)
   }
 }
 
@@ -145,7 +154,6 @@ static void move_rows(const plan *p, int k, bool write, int64_t nrow,
   const dims *inner = &p->inner;
   int last = inner->n - 1;
   int64_t n = inner->size[last], gap = inner->stride[k][last];
-  size_t pitch = (size_t)p->length * p->size[k];
   dims over = *inner; /* the others, of this tensor alone */
   over.n = last;
   memcpy(over.stride[0], inner->stride[k], sizeof over.stride[0]);
@@ -154,8 +162,8 @@ static void move_rows(const plan *p, int k, bool write, int64_t nrow,
   char *at[TILE_ROWS];
   for (int64_t done = 0; done < p->length; done += n) {
     for (int64_t j = 0; j < nrow; j++) at[j] = row[j] + offset;
-    move(p->size[k], write, n, nrow, tile + (size_t)done * p->size[k], pitch,
-         at, gap);
+    move(p->size[k], write, n, nrow, tile + (size_t)done * p->size[k],
+         p->pitch[k], at, gap);
     step(&over, place, 1, &offset);
   }
 }
@@ -170,9 +178,9 @@ static void run_tile(const plan *p, int64_t first, int64_t nrow, char *scratch,
   for (int64_t j = 0; j < nrow; j++) {
     void *data[HEED_ROWS_MAX];
     for (int k = 0; k < ntensor; k++)
-      data[k] = p->direct[k] ? row[k][j]
-                             : scratch + p->tile[k] +
-                                   (size_t)(j * p->length) * p->size[k];
+      data[k] = p->direct[k]
+                    ? row[k][j]
+                    : scratch + p->tile[k] + (size_t)j * p->pitch[k];
     p->fn(p->context, first + j, p->length, data);
   }
   for (int k = 0; k < nwrite; k++)

@@ -71,7 +71,9 @@ function Translation:translate(texts, options)
       max_length = longest, length_penalty = o.length_penalty,
     })
     for i, row in ipairs(rows) do
-      result[row] = found and self.tokenizer:decode(found[i]) or ""
+      -- there is nothing to say about an empty text
+      local empty <const> = lengths[row] == 0
+      result[row] = empty and "" or self.tokenizer:decode(found[i])
     end
   end
   return result

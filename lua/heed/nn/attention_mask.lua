@@ -154,7 +154,7 @@ end
 function mask.keep(func, o, q, k)
   local _, _, _, lens, _, _, causal, left, right = mask.read(func, o, q)
   local tq, tk = q:size(-2), k:size(-2)
-  local keep
+  local keep = nil
   if causal and causal ~= "none" then right = 0 end
   if left or right then
     local at = distances(tq, tk, causal)

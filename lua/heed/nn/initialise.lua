@@ -20,13 +20,13 @@ end
 
 local function uniform(t, low, high, generator)
   if t:numel() == 0 then return t end -- bounds need not be finite
-  local guard <close> = core.no_grad()
+  local _ <close> = core.no_grad()
   return ops.uniform_(t, low, high, generator)
 end
 
 local function normal(t, mean, std, generator)
   if t:numel() == 0 then return t end
-  local guard <close> = core.no_grad()
+  local _ <close> = core.no_grad()
   return ops.normal_(t, mean, std, generator)
 end
 
@@ -54,7 +54,7 @@ end
 -- @param t tensor
 -- @tparam number value
 function init.constant_(t, value)
-  local guard <close> = core.no_grad()
+  local _ <close> = core.no_grad()
   return ops.copy_(t, value)
 end
 
@@ -178,13 +178,13 @@ function init.trunc_normal_(t, mean, std, low, high, options)
   check.number(name, "mean", mean)
   check.number(name, "low", low)
   check.number(name, "high", high, low)
-  if not (check.number(name, "std", std) > 0) then
+  if check.number(name, "std", std) <= 0 then
     check.fail("%s: std must be above 0, got %g", name, std)
   end
   local from = 2 * normal_below((low - mean) / std) - 1
   local to = 2 * normal_below((high - mean) / std) - 1
   uniform(t, from, to, generator_of(name, options))
-  local guard <close> = core.no_grad()
+  local _ <close> = core.no_grad()
   local x = inverse_erf(t:to("float64")) * (std * 2.0 ^ 0.5) + mean
   return ops.copy_(t, x:clamp(low, high))
 end

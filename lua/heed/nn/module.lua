@@ -355,7 +355,7 @@ function Module:load_state_dict(state, options)
   else
     complain(self, {}, {}, shapes)
   end
-  local guard <close> = core.no_grad()
+  local _ <close> = core.no_grad()
   for _, pair in ipairs(plan) do pair[1]:copy_(pair[2]) end
   return missing, unexpected
 end

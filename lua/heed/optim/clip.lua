@@ -40,13 +40,13 @@ function clip.clip_grad_norm_(params, max_norm, norm_type, options)
   check.keys(name, options, OPTIONS)
   local grads = gradients(name, params)
   local norm = ops.joint_norm(grads, norm_type):item()
-  if options and options.error_if_nonfinite and
-     not (norm < math.huge) then
+  local finite = norm == norm and norm < math.huge
+  if options and options.error_if_nonfinite and not finite then
     check.fail("%s: the norm of the gradients is %g", name, norm)
   end
   local factor = max_norm / (norm + 1e-6)
-  if not (factor >= 1) then -- also when it is NaN
-    local guard <close> = core.no_grad()
+  if factor < 1 or factor ~= factor then -- NaN stays NaN
+    local _ <close> = core.no_grad()
     for i = 1, #grads do ops.mul_(grads[i], factor) end
   end
   return norm
@@ -58,7 +58,7 @@ end
 -- @usage optim.clip_grad_value_(net:parameters(), 0.5)
 function clip.clip_grad_value_(params, limit)
   check.number("clip_grad_value_", "limit", limit, 0)
-  local guard <close> = core.no_grad()
+  local _ <close> = core.no_grad()
   for _, grad in ipairs(gradients("clip_grad_value_", params)) do
     ops.copy_(grad, ops.clamp(grad, -limit, limit))
   end

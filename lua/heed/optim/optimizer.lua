@@ -113,7 +113,7 @@ end
 --- Changes every parameter that has a gradient. A schedule of the rate takes
 -- its step after this one.
 function Optimizer:step()
-  local guard <close> = core.no_grad()
+  local _ <close> = core.no_grad()
   local states = self.state
   for _, group in ipairs(self.groups) do
     for _, p in ipairs(group.params) do

@@ -7,7 +7,9 @@ local heed = require "heed"
 local api = {}
 
 -- What is raised for a missing part.
-local Missing = {__tostring = function(self) return self.name .. " is missing" end}
+local Missing = {
+  __tostring = function(self) return self.name .. " is missing" end,
+}
 
 local function find(name)
   local value = heed

@@ -8,12 +8,13 @@ local case = {}
 local Case = {}
 Case.__index = Case
 
--- JSON's null is nil here.
-local function drop_null(value)
+-- Values of JSON as Lua's own: null is nil, a whole number an integer.
+local function to_lua(value)
   if value == cjson.null then return nil end
+  if type(value) == "number" then return math.tointeger(value) or value end
   if type(value) ~= "table" then return value end
   local copy = {}
-  for k, v in pairs(value) do copy[k] = drop_null(v) end
+  for k, v in pairs(value) do copy[k] = to_lua(v) end
   return copy
 end
 
@@ -44,7 +45,8 @@ function case.read(path, name)
   local tensors, metadata = heed.load_safetensors(path)
   local self = setmetatable({
     name = name, op = metadata.op, family = metadata.family,
-    params = drop_null(cjson.decode(metadata.params)),
+    what = metadata.what,
+    params = to_lua(cjson.decode(metadata.params)),
     samples = metadata.samples and cjson.decode(metadata.samples) or {},
     tolerance = {
       atol = tonumber(metadata.atol), rtol = tonumber(metadata.rtol),
@@ -73,15 +75,31 @@ local function prepare(self, tensors, leaves)
   return ready
 end
 
---- What one call of the op works on: `input`, `weight`, `params`, `dtype`, and
--- `leaves`, where gradients will be looked for by name.
+--- The elements of a tensor that are stored: all, or some of a large one, whose
+-- shape is checked.
+function Case:sample(key, t)
+  local index = self.index[key]
+  if not index then return t end
+  local got, want = t.shape, self.samples[key]
+  for d = 1, math.max(#got, #want) do
+    if got[d] ~= want[d] then
+      error(("%s: got shape [%s], want [%s]"):format(key,
+        table.concat(got, " "), table.concat(want, " ")), 0)
+    end
+  end
+  return t:detach():flatten():index_select(index + 1)
+end
+
+--- What one call of the op works on: `input`, `weight`, `params`, `dtype`; the
+-- case itself as `stored`; and `leaves`, where gradients will be looked for by
+-- name.
 function Case:fresh()
   local leaves = {}
   local fresh = {
     params = self.params, dtype = self.dtype, leaves = leaves,
     input = prepare(self, self.input, leaves),
     weight = prepare(self, self.weight, leaves),
-    wants = self.output,
+    wants = self.output, samples = self.samples, stored = self,
   }
 
   --- Moves a module to the case's dtype and loads the weights whose names start

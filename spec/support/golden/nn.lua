@@ -15,7 +15,7 @@ for _, name in ipairs {"relu", "silu"} do
 end
 
 function nn.gelu(c)
-  local approximate = c.stored.name:find("tanh") and "tanh" or "none"
+  local approximate = c.stored.what:find("tanh") and "tanh" or "none"
   return {out = F("gelu", c.input.x, approximate)}
 end
 
@@ -28,8 +28,9 @@ local function along_axes(name)
         log_softmax = F("log_softmax", c.input.x, -1),
       }
     end
-    for d = 1, c.input.x.ndim do
-      results["axis" .. d - 1] = F(name, c.input.x, d)
+    for want in pairs(c.wants) do
+      local d = tonumber(want:match("^axis(%d+)$"))
+      results[want] = F(name, c.input.x, d and d + 1 or -1)
     end
     return results
   end
@@ -68,20 +69,25 @@ nn.layernorm = {
 }
 
 function nn.rmsnorm(c)
-  return {out = F("rms_norm", c.input.x, {#c.weight.weight}, c.weight.weight,
-    c.params.eps)}
+  return {out = F("rms_norm", c.input.x, c.weight.weight.shape,
+    c.weight.weight, c.params.eps)}
+end
+
+-- The padding's id from 1, or nil.
+local function padding_of(c)
+  local n = c.params.padding_idx
+  return n and (n >= 0 and n + 1 or n + #c.weight.weight + 1)
 end
 
 nn.embedding = {
   function(c)
-    local padding = c.params.padding_idx
     return {out = F("embedding", c.input.ids + 1, c.weight.weight,
-      padding and padding + 1)}
+      padding_of(c))}
   end,
   function(c)
-    local padding, size = c.params.padding_idx, c.weight.weight.shape
+    local size = c.weight.weight.shape
     local layer = c.load(api.call("nn.Embedding", size[1], size[2],
-      {padding_idx = padding and padding + 1}))
+      {padding_idx = padding_of(c)}))
     return {out = layer(c.input.ids + 1)}
   end,
 }
@@ -162,19 +168,30 @@ nn.rope_half, nn.rope_interleaved = rope, rope
 
 -- -- attention layers --------------------------------------------------------
 
--- The mask of an attention layer as its option: boolean ones are masks, float
--- ones are added to the scores. [B * H, T, S] is [B H T S].
-local function mask_option(options, mask, heads)
+-- Puts a mask of a file into options whose names start with `prefix`: boolean
+-- ones are masks, float ones are added to the scores. [B * H, T, S] becomes
+-- [B H T S].
+local function mask_option(options, prefix, mask, heads)
   if not mask then return end
-  if mask.dtype == "bool" then
-    options.mask = mask
-    return
-  end
   if mask.ndim == 3 then
     local size = mask.shape
     mask = mask:reshape {size[1] // heads, heads, size[2], size[3]}
   end
-  options.bias = mask
+  options[prefix .. (mask.dtype == "bool" and "mask" or "bias")] = mask
+end
+
+-- The masks of one attention of a transformer: `src`, `tgt` or `memory`.
+local function part_options(c, part, options, prefix)
+  mask_option(options, prefix, c.input[part .. "_mask"], c.params.nhead)
+  options[prefix .. "key_mask"] = c.input[part .. "_key_padding_mask"]
+end
+
+-- Writes a causal mask of the target as `causal`, if it is one.
+local function shorten(options)
+  local mask = options.tgt_mask
+  if mask and mask:eq(heed.ones(mask.shape, "bool"):tril()):all():item() then
+    options.tgt_mask, options.causal = nil, true
+  end
 end
 
 local function multi_head(need_weights)
@@ -191,7 +208,7 @@ local function multi_head(need_weights)
       need_weights = need_weights and p.need_weights,
       average_weights = p.average_attn_weights,
     }
-    mask_option(options, i.attn_mask, p.num_heads)
+    mask_option(options, "", i.attn_mask, p.num_heads)
     local out, weights = layer(i.query, i.key, i.value, options)
     return {out = out, attn_weights = weights}
   end
@@ -207,41 +224,39 @@ local function layer_options(p)
 end
 
 function nn.encoder_layer(c)
-  local p = c.params
+  local p, options = c.params, {}
   local layer = c.load(api.call("nn.TransformerEncoderLayer", p.d_model,
     p.nhead, layer_options(p)))
-  return {out = layer(c.input.src, {key_mask = c.input.src_key_padding_mask})}
+  part_options(c, "src", options, "")
+  return {out = layer(c.input.src, options)}
 end
 
-local function decoder_layer(causal)
+local function decoder_layer(short)
   return function(c)
-    local p, i = c.params, c.input
+    local p, options = c.params, {}
     local layer = c.load(api.call("nn.TransformerDecoderLayer", p.d_model,
       p.nhead, layer_options(p)))
-    return {out = layer(i.tgt, i.memory, {
-      causal = causal, tgt_mask = not causal and i.tgt_mask or nil,
-      memory_key_mask = i.memory_key_padding_mask,
-    })}
+    part_options(c, "tgt", options, "tgt_")
+    part_options(c, "memory", options, "memory_")
+    if short then shorten(options) end
+    return {out = layer(c.input.tgt, c.input.memory, options)}
   end
 end
-nn.decoder_layer = {decoder_layer(nil), decoder_layer(true)}
+nn.decoder_layer = {decoder_layer(false), decoder_layer(true)}
 
-local function transformer(causal)
+local function transformer(short)
   return function(c)
-    local p, i = c.params, c.input
-    local options = layer_options(p)
-    options.num_encoder_layers = p.num_encoder_layers
-    options.num_decoder_layers = p.num_decoder_layers
-    local model = c.load(api.call("nn.Transformer", p.d_model, p.nhead,
-      options))
-    return {out = model(i.src, i.tgt, {
-      causal = causal, tgt_mask = not causal and i.tgt_mask or nil,
-      src_key_mask = i.src_key_padding_mask,
-      tgt_key_mask = i.tgt_key_padding_mask,
-      memory_key_mask = i.memory_key_padding_mask,
-    })}
+    local p, made, options = c.params, layer_options(c.params), {}
+    made.num_encoder_layers = p.num_encoder_layers
+    made.num_decoder_layers = p.num_decoder_layers
+    local model = c.load(api.call("nn.Transformer", p.d_model, p.nhead, made))
+    for _, part in ipairs {"src", "tgt", "memory"} do
+      part_options(c, part, options, part .. "_")
+    end
+    if short then shorten(options) end
+    return {out = model(c.input.src, c.input.tgt, options)}
   end
 end
-nn.transformer = {transformer(nil), transformer(true)}
+nn.transformer = {transformer(false), transformer(true)}
 
 return nn

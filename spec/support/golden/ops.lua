@@ -29,17 +29,33 @@ for _, name in ipairs {
   ops[name] = function(c) return {out = call(name, c.input.x)} end
 end
 
-for _, name in ipairs {"add", "sub", "mul", "div", "matmul"} do
+for _, name in ipairs {"add", "sub", "mul", "div"} do
   ops[name] = function(c) return {out = call(name, c.input.a, c.input.b)} end
 end
 
+function ops.matmul(c)
+  local a, b = c.input.a, c.input.b
+  if c.stored.name:find("transposed") then
+    a, b = a:transpose(), b:transpose()
+  end
+  return {out = call("matmul", a, b)}
+end
+
+-- The exponent in a result's name: p2, p05 (a half), pm1 (minus one).
+local function exponent(name)
+  local sign, digits = name:match("^p(m?)(%d+)$")
+  local value = digits and tonumber((digits:gsub("^0(%d)", "0.%1")))
+  return value and (sign == "m" and -value or value)
+end
+
 function ops.pow(c)
-  local pow, a = api.need "pow", c.input.a
+  local pow, a, results = api.need "pow", c.input.a, {}
   if c.input.b then return {out = pow(a, c.input.b)} end
-  return {
-    p0 = pow(a, 0), p2 = pow(a, 2), p3 = pow(a, 3), p05 = pow(a, 0.5),
-    pm1 = pow(a, -1), base2 = pow(2, a),
-  }
+  for name in pairs(c.wants) do
+    local base = name:match("^base(%d+)$")
+    results[name] = base and pow(tonumber(base), a) or pow(a, exponent(name))
+  end
+  return results
 end
 
 function ops.sigmoid_tanh(c)
@@ -64,28 +80,33 @@ end
 
 -- -- reductions --------------------------------------------------------------
 
--- Results over axis 1, the last one kept, (0, 2) and all, as far as the file
--- has them.
-local function over_axes(c, reduce)
-  local x, results = c.input.x, {}
-  local function add(name, ...)
-    if c.wants[name] then results[name] = reduce(x, ...) end
+-- What the name of a result says: `d02_keep` is over axes 0 and 2, kept as
+-- size 1; `dlast` over the last one, `all` over all of them.
+local function read_name(name)
+  local digits = name:match("^d(%d+)")
+  local dim = name:find("^dlast") and -1 or nil
+  if digits then
+    dim = {}
+    for n in digits:gmatch("%d") do dim[#dim + 1] = axis(tonumber(n)) end
   end
-  add("d1", 2, false)
-  add("dlast_keep", -1, true)
-  add("d02", {1, 3}, false)
-  add("all")
+  return dim, name:find("_keep") ~= nil
+end
+
+-- All results that the file has, by reduce(x, dim, keepdim).
+local function over_axes(c, reduce)
+  local results = {}
+  for name in pairs(c.wants) do
+    results[name] = reduce(c.input.x, read_name(name))
+  end
   return results
 end
 
 for _, name in ipairs {"mean", "std", "prod", "logsumexp"} do
-  ops[name] = function(c) return over_axes(c, api.need(name)) end
-end
-
-local plain_logsumexp <const> = ops.logsumexp
-function ops.logsumexp(c)
-  if not c.wants.out then return plain_logsumexp(c) end
-  return {out = call("logsumexp", c.input.x, -1)}
+  ops[name] = function(c)
+    local f = api.need(name)
+    if c.wants.out then return {out = f(c.input.x, -1)} end -- of each row
+    return over_axes(c, f)
+  end
 end
 
 function ops.sum(c)
@@ -104,10 +125,10 @@ function ops.var(c)
   end)
 end
 
--- The order of a norm stands in the case's name only.
+-- The order of a norm stands in words only.
 function ops.norm(c)
-  local order = c.stored.name:match("norm(%w+)$")
   local norm = api.need "norm"
+  local order = c.stored.what:match("norm(%w+)")
   local p = order == "inf" and math.huge or tonumber(order)
   return over_axes(c, function(x, dim, keepdim)
     return norm(x, {p = p, dim = dim, keepdim = keepdim})
@@ -116,30 +137,27 @@ end
 
 local function extremes(name)
   return function(c)
-    local f, x = api.need(name), c.input.x
-    local d1, d1_index = f(x, 2)
-    local last, last_index = f(x, -1, true)
-    return {
-      d1 = d1, d1_index = to_file(d1_index), dlast_keep = last,
-      dlast_keep_index = to_file(last_index), all = (f(x)),
-    }
+    local f, results = api.need(name), {}
+    for want in pairs(c.wants) do
+      local values, index = f(c.input.x, read_name(want))
+      results[want] = want:find("_index") and to_file(index) or values
+    end
+    return results
   end
 end
 ops.max, ops.min = extremes "max", extremes "min"
 
 local function arg_extremes(name)
   return function(c)
-    local f, x = api.need(name), c.input.x
-    return {
-      d0 = to_file(f(x, 1)), dlast = to_file(f(x, -1)), all = to_file(f(x)),
-    }
+    local f = api.need(name)
+    return over_axes(c, function(...) return to_file(f(...)) end)
   end
 end
 ops.argmax, ops.argmin = arg_extremes "argmax", arg_extremes "argmin"
 
 function ops.cumsum(c)
-  local f, x = api.need "cumsum", c.input.x
-  return {d0 = f(x, 1), d1 = f(x, 2), d2 = f(x, 3)}
+  local f = api.need "cumsum"
+  return over_axes(c, function(x, dim) return f(x, dim[1]) end)
 end
 
 -- -- shapes ------------------------------------------------------------------
@@ -153,7 +171,7 @@ end
 ops.cat, ops.stack = joined "cat", joined "stack"
 
 function ops.expand(c)
-  return {out = call("expand", c.input.x, {5, 2, 3, 4})}
+  return {out = call("expand", c.input.x, c.wants.out.shape)}
 end
 
 function ops.flip(c)
@@ -162,18 +180,19 @@ end
 
 function ops.permute_reshape(c)
   return {out = call("reshape", call("permute", c.input.x, {3, 1, 2}),
-    {4, 6})}
+    c.wants.out.shape)}
 end
 
 function ops.squeeze_unsqueeze(c)
   local x = c.input.x
-  return {sq = call("squeeze", x, 2), un = call("unsqueeze", x, -1)}
+  return {sq = call("squeeze", x), un = call("unsqueeze", x, -1)}
 end
 
 -- x[:, 1::2], transposed, times 2, as one row
 function ops.view_ops_chain(c)
   local x = call("slice", c.input.x, 2, 2, -1, 2)
-  return {out = call("reshape", call("transpose", x, 1, 2) * 2, {9})}
+  return {out = call("reshape", call("transpose", x, 1, 2) * 2,
+    c.wants.out.shape)}
 end
 
 function ops.split(c)

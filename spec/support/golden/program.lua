@@ -103,23 +103,36 @@ local function add_module(step, results)
   end
 end
 
---- Runs a program.
+local function run_step(step, inputs, results)
+  if step.fn == "seed" then
+    api.call("manual_seed", step.value)
+  elseif step.fn == "module" then
+    add_module(step, results)
+  else
+    local call = calls[step.fn] or api.lack("a draw " .. step.fn)
+    results[step.into] = call(step, inputs)
+  end
+end
+
+--- Runs a program. Behind a step that heed cannot do yet, it goes on with the
+-- next seed.
 -- @tparam table steps
 -- @tparam table inputs tensors that steps refer to
 -- @treturn table what was drawn, by name
+-- @treturn ?string what is missing in heed
 function program.run(steps, inputs)
-  local results = {}
+  local results, missing, lost = {}, nil, false
   for _, step in ipairs(steps) do
-    if step.fn == "seed" then
-      api.call("manual_seed", step.value)
-    elseif step.fn == "module" then
-      add_module(step, results)
-    else
-      local call = calls[step.fn] or api.lack("a draw " .. step.fn)
-      results[step.into] = call(step, inputs)
+    if step.fn == "seed" then lost = false end
+    if not lost then
+      local ok, problem = pcall(run_step, step, inputs, results)
+      if not ok then
+        missing, lost = api.missing(problem), true
+        if not missing then error(problem, 0) end
+      end
     end
   end
-  return results
+  return results, missing
 end
 
 return program

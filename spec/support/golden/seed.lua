@@ -21,20 +21,14 @@ end
 
 -- Compares a drawn tensor with the stored one, or with its sample.
 local function compare(c, key, drawn, stored)
-  local index = c.index[key]
-  local got, want = close.flat(drawn), close.flat(stored)
-  if index then
-    local some = {}
-    for i, at in ipairs(close.flat(index)) do some[i] = got[at + 1] end
-    got = some
-  end
-  local text = close.difference(got, want, c.stored.tolerance)
-  if text then error(("%s, drawn: %s"):format(key, text), 0) end
+  close.check(key .. ", drawn", c.stored:sample(key, drawn), stored,
+    c.stored.tolerance)
 end
 
 -- Runs the program, checks it and replaces samples by the whole tensors.
 local function draw(c)
-  local drawn = program.run(c.params.rng_program, c.input)
+  local drawn, missing = program.run(c.params.rng_program, c.input)
+  if missing then api.lack(missing) end
   for role, tensors in pairs {input = c.input, weight = c.weight} do
     for name, t in pairs(tensors) do
       if drawn[name] then
@@ -157,7 +151,7 @@ end
 
 function seed.seed_art_self_attention_numpy(c)
   local i = c.input
-  local out, w = single(i.q, i.k, i.v, {need_weights = true, scale = 1})
+  local out, w = single(i.q, i.k, i.v, {need_weights = true})
   return {out = out, weights = w}
 end
 
@@ -166,7 +160,7 @@ function seed.seed_art_adaptive(c)
   local x = c.input.x
   local span = c.weight.adaptive_span:slice(1, 1, x:size(2)):sigmoid()
   return {out = single(x, x, x, {
-    causal = true, scale = 1, score = function(s) return s * span end,
+    causal = true, score = function(s) return s * span end,
   })}
 end
 
@@ -183,7 +177,7 @@ function seed.seed_art_mha(c)
     return split_heads(linear(c, name, x), p.heads)
   end
   local out = attend(heads "queries", heads "keys", heads "values", {
-    scale = p.embed_size ^ -0.5, mask = integer_mask(c.input.mask),
+    mask = integer_mask(c.input.mask),
   })
   return {out = linear(c, "fc_out", join_heads(out))}
 end

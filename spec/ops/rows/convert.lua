@@ -1,0 +1,41 @@
+--- Rows of copies and dtypes.
+
+local sample = require "spec.support.sample"
+
+local real <const>, whole <const> = sample.real, sample.whole
+
+local rows = {}
+
+rows.to = {
+  cases = {
+    {real {2, 3}, "float64"}, {real {2, 3}, "float32"},
+    {real {2, 3}, "int64"}, {real {2, 3}, "bool"}, {real {0}, "float64"},
+    {real {1}, "float64"}, {whole({3}, 0, 5), "float64"},
+    {whole({3}, 0, 1), "bool"}, {sample.bool {3}, "int64"},
+  },
+  errors = {
+    {{real {2}, "float16"},
+      "to: dtype must be bool, int64, float32 or float64, got float16"},
+    {{real {2}},
+      "to: dtype is missing"},
+    {{real {2}, 1},
+      "to: dtype must be a string, got 1"},
+  },
+  atol = 1e-1, -- differences in float32 lose their digits
+}
+
+local function copy(name)
+  rows[name] = {
+    cases = {
+      {real {2, 3}}, {real {0, 3}}, {real {1}}, {real {}},
+      {whole({3}, 0, 5)}, {sample.bool {3}},
+      {real {2, 3}:transpose()},
+    },
+    errors = {{{1}, name .. ": x must be a tensor, got 1"}},
+  }
+end
+copy "clone"
+copy "contiguous"
+copy "detach"
+
+return rows

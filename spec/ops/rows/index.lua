@@ -1,0 +1,150 @@
+--- Rows of ops that take positions or masks.
+
+local heed = require "heed"
+local sample = require "spec.support.sample"
+
+local real <const>, other <const> = sample.real, sample.other
+local whole <const>, bool <const> = sample.whole, sample.bool
+
+local rows = {}
+
+local at = heed.tensor
+
+rows.index_select = {
+  cases = {
+    {real {3, 2}, at {3, 1, 3}}, {real {2, 3}, at {2}, 2},
+    {real {3}, at {-1, 1}}, {real {3, 2}, at {{1, 3}, {2, 2}}},
+    {real {3, 2}, heed.zeros({0}, "int64")},
+    {real {1, 0}, at {1}}, {whole({3}, 1, 9), at {2}}, {bool {3}, at {2}},
+  },
+  errors = {
+    {{real {3}, at {4}},
+      "index_select: index[1] must be 1..3 or -3..-1 for dim 1 of x [3], " ..
+        "got 4"},
+      {{real {3}, at {0}},
+      "index_select: index[1] must be 1..3 or -3..-1 for dim 1 of x [3], " ..
+        "got 0"},
+    {{real {3}, real {2}},
+      "index_select: index must be int64, got float64 [2]"},
+    {{real {3}, at {1}, 2},
+      "index_select: dim must be 1..1 or -1..-1 for x [3], got 2"},
+  },
+}
+
+rows.index_put = {
+  cases = {
+    {real {3, 2}, at {3, 1}, other {2, 2}}, {real {3, 2}, at {2}, other {2}},
+    {real {3}, at {3, 1}, 1.5}, {real {1}, at {1}, other {1}},
+    {real {3}, at {2, 2}, other {2}}, -- the last one stays
+    {real {3}, heed.zeros({0}, "int64"), 1}, {whole({3}, 1, 9), at {2}, 7},
+  },
+  errors = {
+    {{real {3}, at {4}, 1},
+      "index_put: index[1] must be 1..3 or -3..-1 for dim 1 of x [3], got 4"},
+    {{real {3}, at {1, 2}, real {3}},
+      "index_put: value [3] cannot be broadcast to [2], which index [2] " ..
+        "takes from x [3]"},
+    {{real {3}, real {1}, 1},
+      "index_put: index must be int64, got float64 [1]"},
+  },
+}
+
+rows.index_add = {
+  cases = {
+    {real {3, 2}, 1, at {3, 1, 3}, other {3, 2}},
+    {real {2, 3}, 2, at {2, 2}, other {2, 2}},
+    {real {1}, 1, at {1}, other {1}},
+    {real {3}, 1, heed.zeros({0}, "int64"), real {0}},
+    {whole({3}, 1, 9), 1, at {2}, whole({1}, 1, 9)},
+  },
+  errors = {
+    {{real {3}, 1, at {4}, real {1}},
+      "index_add: index[1] must be 1..3 or -3..-1 for dim 1 of x [3], got 4"},
+    {{real {3}, 1, at {1, 2}, real {3}},
+      "index_add: source must be [2] for x [3] and index [2], got [3]"},
+    {{real {3}, 2, at {1}, real {1}},
+      "index_add: dim must be 1..1 or -1..-1 for x [3], got 2"},
+  },
+}
+
+rows.gather = {
+  cases = {
+    {real {2, 3}, 2, at {{3, 1}, {2, 2}}}, {real {3, 2}, 1, at {{3, 1}}},
+    {real {3}, 1, at {-1}}, {real {1}, 1, at {1, 1}},
+    {real {2, 3}, 2, heed.zeros({2, 0}, "int64")},
+    {whole({3}, 1, 9), 1, at {2}},
+  },
+  errors = {
+    {{real {2, 3}, 2, at {{4}, {1}}},
+      "gather: index[1][1] must be 1..3 or -3..-1 for dim 2 of x [2 3], " ..
+        "got 4"},
+    {{real {2, 3}, 2, at {1}},
+      "gather: index [1] must have as many dimensions as x [2 3]"},
+    {{real {2, 3}, 3, at {{1}, {1}}},
+      "gather: dim must be 1..2 or -2..-1 for x [2 3], got 3"},
+    {{real {3}, 1, real {1}},
+      "gather: index must be int64, got float64 [1]"},
+  },
+}
+
+local function scattering(name)
+  rows[name] = {
+    cases = {
+      {real {2, 3}, 2, at {{3, 1}, {2, 2}}, other {2, 2}},
+      {real {3, 2}, 1, at {{3, 1}}, other {1, 2}},
+      {real {3}, 1, at {1, 3}, 0.5}, {real {1}, 1, at {1}, other {1}},
+      {real {2, 3}, 2, heed.zeros({2, 0}, "int64"), other {2, 0}},
+      {whole({3}, 1, 9), 1, at {2}, 4},
+    },
+    errors = {
+      {{real {2, 3}, 2, at {{4}, {1}}, other {2, 1}},
+        name .. ": index[1][1] must be 1..3 or -3..-1 for dim 2 of x [2 " ..
+          "3], got 4"},
+      {{real {2, 3}, 2, at {{1}, {1}}, other {3}},
+        name .. ": index [2 1] must have as many dimensions as source [3]"},
+      {{real {2, 3}, 2, at {1}, 0},
+        name .. ": index [1] must have as many dimensions as x [2 3]"},
+    },
+  }
+end
+scattering "scatter"
+scattering "scatter_add"
+
+rows.masked_select = {
+  cases = {
+    {real {2, 3}, bool {2, 3}}, {real {2, 3}, bool {3}},
+    {real {0}, bool {0}}, {real {1}, heed.tensor {true}},
+    {whole({4}, 1, 9), bool {4}},
+  },
+  errors = {
+    {{real {2}, real {2}},
+      "masked_select: mask must be bool, got float64 [2]"},
+    {{real {2}, bool {3}},
+      "masked_select: x [2] and mask [3] cannot be broadcast together"},
+  },
+}
+
+rows.nonzero = {
+  cases = {
+    {whole({2, 3}, 0, 1)}, {real {3}}, {bool {2, 2}}, {real {0, 2}},
+    {real {}},
+  },
+  errors = {{{1}, "nonzero: x must be a tensor, got 1"}},
+}
+
+local function triangle(name)
+  rows[name] = {
+    cases = {
+      {real {3, 4}}, {real {2, 3, 3}, 1}, {real {3, 3}, -1}, {real {0, 2}},
+      {real {1, 1}}, {whole({2, 2}, 1, 9)}, {bool {2, 2}},
+    },
+    errors = {{{real {3}},
+      name .. ": x must have at least 2 dimensions, got float64 [3]"},
+    {{real {2, 2}, 0.5},
+      name .. ": diagonal must be an integer, got 0.5"}},
+  }
+end
+triangle "tril"
+triangle "triu"
+
+return rows

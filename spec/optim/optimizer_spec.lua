@@ -1,0 +1,322 @@
+local heed = require "heed"
+local optim = require "heed.optim"
+local near = dofile "spec/nn/near.lua"
+
+local function message(f, ...)
+  local ok, text = pcall(f, ...)
+  assert.is_false(ok)
+  return (text:gsub("^[^\n]-%.lua:%d+: ", ""))
+end
+
+local function parameter(values)
+  return heed.tensor(values, {dtype = "float64", requires_grad = true})
+end
+
+-- One number whose gradients are `grads`, after as many steps.
+local function walk(make, start, grads, dtype)
+  local p = heed.tensor({start}, {dtype = dtype or "float64",
+    requires_grad = true})
+  local optimizer = make({p})
+  for _, g in ipairs(grads) do
+    p.grad = heed.tensor({g}, {dtype = p.dtype})
+    optimizer:step()
+  end
+  return p:item()
+end
+
+describe("Adam", function()
+  -- the formulas, one number at a time
+  local function formula(start, grads, o, decoupled)
+    local p, m, v, top = start, 0, 0, 0
+    for t, g in ipairs(grads) do
+      if o.maximize then g = -g end
+      if decoupled then
+        p = p * (1 - o.lr * o.weight_decay)
+      else
+        g = g + o.weight_decay * p
+      end
+      m = o.betas[1] * m + (1 - o.betas[1]) * g
+      v = o.betas[2] * v + (1 - o.betas[2]) * g * g
+      top = math.max(top, v)
+      local root = ((o.amsgrad and top or v) / (1 - o.betas[2] ^ t)) ^ 0.5
+      p = p - o.lr * m / (1 - o.betas[1] ^ t) / (root + o.eps)
+    end
+    return p
+  end
+
+  it("follows its formula with every option", function()
+    local grads = {0.5, -3, 0.1, 0, 2}
+    for _, amsgrad in ipairs {false, true} do
+      for _, decay in ipairs {0, 0.1} do
+        for _, maximize in ipairs {false, true} do
+          local o = {lr = 0.05, betas = {0.8, 0.9}, eps = 1e-6,
+            weight_decay = decay, amsgrad = amsgrad, maximize = maximize}
+          for name, decoupled in pairs {Adam = false, AdamW = true} do
+            local function make(p) return optim[name](p, o) end
+            local want = formula(1.5, grads, o, decoupled)
+            assert.is_near(want, walk(make, 1.5, grads), 1e-12)
+            assert.is_near(want, walk(make, 1.5, grads, "float32"), 1e-5)
+          end
+        end
+      end
+    end
+  end)
+
+  it("steps by the rate at first, whatever the gradient", function()
+    assert.is_near(0.99, walk(function(p)
+      return optim.Adam(p, {lr = 0.01})
+    end, 1.0, {1e-3}), 1e-6)
+  end)
+
+  it("is the same for any layout, size and number of threads", function()
+    local threads = heed.get_num_threads()
+    local n = 70001
+    local start, grad = heed.randn(n), heed.randn(n)
+    local function run(p, g)
+      local optimizer = optim.AdamW({p}, {lr = 0.1})
+      p.grad = g
+      optimizer:step()
+      optimizer:step()
+      return p:detach()
+    end
+    local function fresh(t)
+      t.requires_grad = true
+      return t
+    end
+    heed.set_num_threads(1)
+    local one = run(fresh(start:clone()), grad)
+    heed.set_num_threads(3)
+    near(run(fresh(start:clone()), grad), one, 0)
+    heed.set_num_threads(threads)
+    -- every second element of a longer tensor
+    local wide = heed.zeros(n, 2)
+    local column = wide[{{}, 1}]:detach()
+    column:copy_(start)
+    near(run(fresh(column), grad:unsqueeze(2):expand(n, 2)[{{}, 1}]), one, 0)
+    near(wide[{{}, 2}], heed.zeros(n), 0)
+  end)
+
+  it("works with sizes of 0 and 1", function()
+    local empty, single = parameter({}), parameter(2.0)
+    local optimizer = optim.Adam({empty, single})
+    empty.grad, single.grad = heed.zeros({0}, "float64"),
+      heed.tensor(1.0, {dtype = "float64"})
+    optimizer:step()
+    assert.is_near(2 - 1e-3, single:item(), 1e-9)
+  end)
+
+  it("refuses what makes no sense", function()
+    local p = parameter {1.}
+    assert.equal("Adam: betas[2] must be below 1, got 1",
+      message(optim.Adam, {p}, {betas = {0.9, 1}}))
+    assert.equal("AdamW: lr must be a number of at least 0, got -1",
+      message(optim.AdamW, {p}, {lr = -1}))
+    assert.equal('Adam: unknown option "beta"; known: amsgrad, betas, eps, ' ..
+      "lr, maximize, weight_decay", message(optim.Adam, {p}, {beta = 1}))
+  end)
+end)
+
+describe("SGD", function()
+  local function formula(start, grads, o)
+    local p, m = start, nil
+    for _, g in ipairs(grads) do
+      if o.maximize then g = -g end
+      g = g + o.weight_decay * p
+      if o.momentum ~= 0 then
+        m = m and o.momentum * m + (1 - o.dampening) * g or g
+        g = o.nesterov and g + o.momentum * m or m
+      end
+      p = p - o.lr * g
+    end
+    return p
+  end
+
+  it("follows its formula with every option", function()
+    local grads = {0.5, -3, 0.1, 2}
+    for _, c in ipairs {{0, 0, false}, {0.9, 0, false}, {0.9, 0.3, false},
+      {0.8, 0, true}} do
+      for _, decay in ipairs {0, 0.1} do
+        local o = {lr = 0.1, momentum = c[1], dampening = c[2],
+          nesterov = c[3], weight_decay = decay, maximize = decay > 0}
+        local function make(p) return optim.SGD(p, o) end
+        assert.is_near(formula(1.5, grads, o), walk(make, 1.5, grads), 1e-12)
+        assert.is_near(formula(1.5, grads, o),
+          walk(make, 1.5, grads, "float32"), 1e-5)
+      end
+    end
+  end)
+
+  it("finds the minimum of a parabola", function()
+    local p = parameter {5., -3}
+    local optimizer = optim.SGD({p}, {lr = 0.1, momentum = 0.5})
+    for _ = 1, 100 do
+      optimizer:zero_grad()
+      ;((p - 1) * (p - 1)):sum():backward()
+      optimizer:step()
+    end
+    near(p, {1, 1}, 1e-6)
+  end)
+
+  it("refuses nesterov without momentum", function()
+    assert.equal("SGD: nesterov needs a momentum and no dampening, got 0 " ..
+      "and 0", message(optim.SGD, {parameter {1.}}, {nesterov = true}))
+  end)
+end)
+
+describe("an optimiser", function()
+  it("leaves parameters without gradient alone", function()
+    local a, b = parameter {1.}, parameter {1.}
+    local optimizer = optim.SGD({a, b}, {lr = 1})
+    a.grad = heed.ones({1}, "float64")
+    optimizer:step()
+    assert.equal(0, a:item())
+    assert.equal(1, b:item())
+    optimizer:zero_grad()
+    assert.is_nil(a.grad)
+  end)
+
+  it("has groups with settings of their own", function()
+    local a, b = parameter {1.}, parameter {1.}
+    local optimizer = optim.SGD({{params = {a}},
+      {params = {b}, lr = 0.5}}, {lr = 0.1})
+    a.grad, b.grad = heed.ones({1}, "float64"), heed.ones({1}, "float64")
+    optimizer:step()
+    assert.is_near(0.9, a:item(), 1e-12)
+    assert.is_near(0.5, b:item(), 1e-12)
+    assert.equal("SGD: 1 parameters, dampening = 0.0, lr = 0.1, " ..
+      "maximize = false, momentum = 0.0, nesterov = false, weight_decay = " ..
+      "0.0\nSGD: 1 parameters, dampening = 0.0, lr = 0.5, maximize = " ..
+      "false, momentum = 0.0, nesterov = false, weight_decay = 0.0",
+      tostring(optimizer))
+  end)
+
+  it("goes on from a saved state, bit for bit", function()
+    local grads = {0.5, -3, 0.1, 2}
+    for name, options in pairs {Adam = {amsgrad = true},
+      AdamW = {betas = {0.5, 0.7}}, SGD = {momentum = 0.9}} do
+      local function start()
+        local p = parameter {1., 2}
+        return p, optim[name]({p}, options)
+      end
+      local function run(p, optimizer, from, to)
+        for i = from, to do
+          p.grad = heed.tensor({grads[i], -grads[i]}, {dtype = "float64"})
+          optimizer:step()
+        end
+      end
+      local p, optimizer = start()
+      run(p, optimizer, 1, 4)
+      local q, first = start()
+      run(q, first, 1, 2)
+      local path = os.tmpname()
+      local state = first:state_dict()
+      heed.save_safetensors(path, state.tensors)
+      local second = optim[name]({q}, {lr = 7})
+      second:load_state_dict({settings = state.settings,
+        tensors = heed.load_safetensors(path)})
+      os.remove(path)
+      run(q, second, 3, 4)
+      near(q, p, 0)
+    end
+  end)
+
+  it("refuses a state of another", function()
+    local p, q = parameter {1.}, parameter {1.}
+    local adam, sgd = optim.Adam({p}), optim.SGD({p})
+    assert.equal('load_state_dict: the state is of "SGD", not of Adam',
+      message(adam.load_state_dict, adam, sgd:state_dict()))
+    assert.equal("load_state_dict: group 1 has 2 parameters in the state, " ..
+      "1 here", message(adam.load_state_dict, adam,
+        optim.Adam({p, q}):state_dict()))
+    local wide = parameter {1., 2}
+    wide.grad = heed.ones({2}, "float64")
+    local other = optim.Adam({wide})
+    other:step()
+    assert.matches("^load_state_dict: 1%.exp_avg%S* must be %[1%] like its " ..
+      "parameter, got %[2%]$", message(adam.load_state_dict, adam,
+        other:state_dict()))
+  end)
+
+  it("refuses parameters that cannot be trained", function()
+    local p = parameter {1.}
+    assert.equal("Adam: params is empty", message(optim.Adam, {}))
+    assert.equal("Adam: params[1] must be a tensor, got 3",
+      message(optim.Adam, {3}))
+    assert.equal("Adam: params[1] must be a float tensor that no op made, " ..
+      "got a result", message(optim.Adam, {p * 2}))
+    assert.equal("Adam: params[2] is given twice",
+      message(optim.Adam, {p, p}))
+    assert.equal("Adam: params must be a table, got tensor float64 [1]",
+      (message(optim.Adam, p)))
+  end)
+end)
+
+describe("the ops of optimisers", function()
+  local ops = heed.core.ops
+
+  it("refuse what does not fit", function()
+    local x, y = heed.zeros(2), heed.zeros(3)
+    assert.equal("adam_: grad must be float32 [2] like x, got float32 [3]",
+      message(function()
+        ops.adam_(x, y, x, x, nil, 1, 1, 0.9, 0.9, 1e-8, 0)
+      end))
+    assert.equal("adam_: step must be at least 1, got 0", message(function()
+      ops.adam_(x, x, x:clone(), x:clone(), nil, 0, 1, 0.9, 0.9, 1e-8, 0)
+    end))
+    assert.equal("sgd_: x must be float32 or float64, got int64 [2]",
+      message(function()
+        local i = heed.zeros({2}, "int64")
+        ops.sgd_(i, i, nil, 1, 0, 0, 0, false)
+      end))
+    assert.equal("joint_norm: tensors[2] must be float32 or float64, got " ..
+      "int64 [1]", message(function()
+        ops.joint_norm({x, heed.zeros({1}, "int64")})
+      end))
+    assert.equal("joint_norm: p must be above 0, got 0", message(function()
+      ops.joint_norm({x}, 0)
+    end))
+  end)
+
+  it("take state of any layout, and change it", function()
+    local function zeros() return heed.zeros(3, 2) end
+    local g = heed.randn(3, 2)
+    local x, m, v, top = zeros(), zeros(), zeros(), zeros()
+    local y, turned = zeros(), {}
+    for i = 1, 3 do turned[i] = heed.zeros(2, 3):transpose() end
+    for t = 1, 2 do
+      ops.adam_(x, g, m, v, top, t, 1, 0.9, 0.9, 1e-8, 0.1)
+      ops.adam_(y, g, turned[1], turned[2], turned[3], t, 1, 0.9, 0.9, 1e-8,
+        0.1)
+    end
+    near(y, x, 0)
+    near(turned[1], m, 0)
+    near(turned[2], v, 0)
+    near(turned[3], top, 0)
+    assert.is_true(m:abs():min():item() > 0)
+  end)
+
+  it("take the norm of all tensors together", function()
+    local a, b = heed.tensor {3., 0}, heed.tensor {{-4.}}
+    assert.equal(5, ops.joint_norm({a, b}):item())
+    assert.equal(7, ops.joint_norm({a, b}, 1):item())
+    assert.equal(4, ops.joint_norm({a, b}, math.huge):item())
+    assert.is_near(91 ^ (1 / 3), ops.joint_norm({a, b}, 3):item(), 1e-12)
+    assert.equal(0, ops.joint_norm({}):item())
+    local nan = heed.tensor {1., 0 / 0, 2}
+    for _, p in ipairs {1, 2, 3, math.huge} do
+      local norm = ops.joint_norm({nan, a}, p):item()
+      assert.is_true(norm ~= norm)
+    end
+  end)
+
+  it("sum the same for any number of threads", function()
+    local threads, x = heed.get_num_threads(), heed.randn(100003)
+    heed.set_num_threads(1)
+    local one = ops.joint_norm({x}):item()
+    heed.set_num_threads(3)
+    assert.equal(one, ops.joint_norm({x}):item())
+    heed.set_num_threads(threads)
+    assert.is_near((x:to("float64") * x:to("float64")):sum():item() ^ 0.5,
+      one, 1e-9)
+  end)
+end)

@@ -1,0 +1,35 @@
+local close = require "spec.support.close"
+local heed = require "heed"
+
+local function message(...)
+  local ok, text = pcall(close.check, ...)
+  assert.is_false(ok)
+  return (text:gsub("^[^:]*:%d+: ", ""))
+end
+
+describe("close.check", function()
+  it("passes within atol + rtol * |want|", function()
+    close.check("x", { 1.09, 110 }, { 1, 100 }, { atol = 0.1, rtol = 0.1 })
+    close.check("x", heed.tensor { 1.0, 2.0 }, { 1, 2 })
+    close.check("x", 2, heed.tensor(2))
+  end)
+
+  it("names the worst place and both values", function()
+    assert.same("x: 2 of 4 numbers are off, most at [2 1]: got 5, want 3 "
+      .. "(atol 1e-06, rtol 1e-05)",
+      message("x", heed.tensor { { 1, 2.5 }, { 5, 4 } },
+        { { 1, 2 }, { 3, 4 } }))
+  end)
+
+  it("tells shapes apart", function()
+    assert.same("x: got shape [2], want [1 2]",
+      message("x", { 1, 2 }, { { 1, 2 } }))
+  end)
+
+  it("takes equal infinities, and no NaN", function()
+    close.check("x", { math.huge }, { math.huge })
+    assert.is_truthy(message("x", { 0 / 0 }, { 0 / 0 }):find("1 of 1"))
+    assert.is_truthy(message("x", { math.huge }, { -math.huge }):find("1 of"))
+    assert.is_truthy(message("x", { 1 }, { math.huge }):find("1 of 1"))
+  end)
+end)

@@ -1,0 +1,122 @@
+--- usage: the doc comments of ops and the code of their `@usage` tags.
+
+local close = require "spec.support.close"
+local heed = require "heed"
+
+local usage = {}
+
+-- The text of a tag up to the next one.
+local function tags(comment)
+  local list = {}
+  for line in comment:gmatch("[^\n]*") do
+    local tag, rest = line:match("^%s*%*?%s*@(%w+)%S*%s?(.*)$")
+    if tag then
+      list[#list + 1] = {tag, rest}
+    elseif #list > 0 then
+      list[#list][2] = list[#list][2] .. "\n" .. line
+    end
+  end
+  return list
+end
+
+local function read_comment(comment, docs)
+  local name, doc = nil, {params = {}, usages = {}}
+  for _, tag in ipairs(tags(comment)) do
+    local kind, text = tag[1], tag[2]
+    if kind == "function" then
+      name = text:match("[%w_]+")
+    elseif kind == "param" then
+      doc.params[text:match("[%w_]+") or ""] = true
+    elseif kind == "tparam" then
+      doc.params[text:match("^%S+%s+([%w_]+)") or ""] = true
+    elseif kind == "usage" then
+      doc.usages[#doc.usages + 1] = text
+    end
+  end
+  if name then docs[name] = doc end
+end
+
+--- Reads the doc comments of all C files of a folder.
+-- @treturn table by the name of the function: `params`, a set; `usages`
+function usage.read_docs(folder)
+  local pipe = assert(io.popen("ls " .. folder .. "/*.c"))
+  local docs = {}
+  for name in pipe:lines() do
+    local file = assert(io.open(name))
+    local text = file:read("a")
+    file:close()
+    for comment in text:gmatch("/%*%*%*(.-)%*/") do
+      read_comment(comment, docs)
+    end
+  end
+  pipe:close()
+  return docs
+end
+
+-- Code and what is said to come out, behind an arrow at its end.
+local function split(text)
+  local code, shown = text:match("^(.-)%s*%-%->%s*(.-)%s*$")
+  return code or text, shown
+end
+
+-- The code as a function that returns the value of its last statement.
+local function compile(code, env)
+  local last, names = code:match("^.*[;\n]()"), nil
+  local before, after = code:sub(1, (last or 1) - 1), code:sub(last or 1)
+  for name in code:gmatch("local ([%w_, ]+) =") do names = name end
+  local forms = {
+    "return " .. code,
+    before .. "return " .. after,
+    names and code .. "\nreturn " .. names or code,
+    code,
+  }
+  local problem
+  for _, form in ipairs(forms) do
+    local f, text = load(form, "=usage", "t", env)
+    if f then return f end
+    problem = text
+  end
+  error(problem, 0)
+end
+
+-- "1 2.5, 3" as numbers, "shape (2, 3)" as a shape.
+local function read_shown(shown)
+  local sizes = shown:match("^shape %((.*)%)$")
+  local list = {}
+  for word in (sizes or shown):gmatch("[^%s,]+") do
+    local value = tonumber(word)
+    if word == "true" or word == "false" then
+      value = word == "true" and 1 or 0
+    end
+    list[#list + 1] = value
+  end
+  return list, sizes ~= nil
+end
+
+local function check_shown(shown, results)
+  local want, shape = read_shown(shown)
+  if shape then
+    return assert(table.concat(results[1].shape, " ") ==
+      table.concat(want, " "), "the shape is not " .. shown)
+  end
+  local got = {}
+  for _, value in ipairs(results) do
+    for _, v in ipairs(close.flat(value)) do got[#got + 1] = v end
+  end
+  -- four digits are shown
+  local text = close.difference(got, want, {atol = 6e-5, rtol = 6e-5})
+  if text then error("-->: " .. text, 0) end
+end
+
+--- Runs the code of a usage and compares what it shows behind `-->`.
+-- @tparam string text
+-- @tparam[opt] table given variables, besides `heed`
+function usage.check(text, given)
+  local code, shown = split(text)
+  local env = setmetatable({heed = heed}, {__index = _G})
+  for name, value in pairs(given or {}) do env[name] = value end
+  local results = {compile(code, env)()}
+  if shown then check_shown(shown, results) end
+end
+
+return usage
