@@ -1055,6 +1055,83 @@ static void test_in_place(void) {
           LIST(HEED_INT64, 0), NULL, NULL);
 }
 
+/* ---- sizes that are worth several threads -------------------------------- */
+
+static void test_threads(sample s) {
+  tensor *g[MOST] = {0}, *again[MOST] = {0}, *y = NULL, *up = NULL;
+  int threads = heed_get_num_threads();
+  bool same = true;
+  for (int n = 1; n <= 4; n++) {
+    heed_set_num_threads(n);
+    heed_generator_seed(heed_generator_default(), 11);
+    if (n == 1) {
+      tensor *first = run(s.op, s.attr, s.in, s.nin);
+      must(first);
+      up = noise(first->dtype, first->shape);
+      heed_tensor_drop(first);
+      heed_generator_seed(heed_generator_default(), 11);
+    }
+    tensor *y2 = forward_backward(&s, s.in, up, again);
+    if (n == 1) {
+      y = y2;
+      memcpy(g, again, sizeof g);
+      continue;
+    }
+    same = same && same_bits(y, y2);
+    for (int i = 0; i < s.nin; i++)
+      if (g[i]) same = same && same_bits(g[i], again[i]);
+    heed_tensor_drop(y2);
+    drop_all(again, s.nin);
+  }
+  heed_set_num_threads(threads);
+  char name[100];
+  snprintf(name, sizeof name, "%s %s: large, same for 1 to 4 threads", s.op,
+           s.attr);
+  report(same, name, "bits differ");
+  drop_all(g, s.nin);
+  drop_all(s.in, s.nin);
+  heed_tensor_drop(y);
+  heed_tensor_drop(up);
+}
+
+static void test_large(void) {
+  const heed_dtype f = HEED_FLOAT32;
+  static const char *const dims[] = {"dim=-1", "dim=0"};
+  for (int d = 0; d < 2; d++) {
+    test_threads((sample){.op = "softmax", .attr = dims[d], .nin = 1,
+                          .in = {noise(f, SHAPE(150, 333))}, .want = 1});
+    test_threads((sample){.op = "log_softmax", .attr = dims[d], .nin = 1,
+                          .in = {noise(f, SHAPE(150, 333))}, .want = 1});
+    test_threads((sample){.op = "logsumexp", .attr = dims[d], .nin = 1,
+                          .in = {noise(f, SHAPE(150, 333))}, .want = 1});
+    test_threads((sample){.op = "masked_softmax", .attr = dims[d], .nin = 2,
+                          .in = {noise(f, SHAPE(150, 333)),
+                                 mask_of(SHAPE(150, 333))}, .want = 1});
+  }
+  test_threads((sample){.op = "layer_norm", .attr = "normalized=[99]",
+                        .nin = 3, .want = 7,
+                        .in = {noise(f, SHAPE(501, 99)), noise(f, SHAPE(99)),
+                               noise(f, SHAPE(99))}});
+  test_threads((sample){.op = "rms_norm", .attr = "normalized=[99]", .nin = 2,
+                        .in = {noise(f, SHAPE(501, 99)), noise(f, SHAPE(99))},
+                        .want = 3});
+  test_threads((sample){.op = "cross_entropy", .attr = "label_smoothing=0.1",
+                        .nin = 3, .want = 1,
+                        .in = {noise(f, SHAPE(150, 333)),
+                               integers(SHAPE(150), 1, 333),
+                               noise(f, SHAPE(333))}});
+  test_threads((sample){.op = "cross_entropy", .attr = "", .nin = 3,
+                        .in = {noise(f, SHAPE(20, 33, 70)),
+                               integers(SHAPE(20, 70), 1, 33), NULL},
+                        .want = 1});
+  test_threads((sample){.op = "embedding", .attr = "", .nin = 2, .want = 2,
+                        .in = {integers(SHAPE(300), 1, 900),
+                               noise(f, SHAPE(900, 70))}});
+  test_threads((sample){.op = "dropout", .attr = "p=0.3", .nin = 1, .want = 1,
+                        .in = {noise(f, SHAPE(400, 401))}});
+  test_threads((sample){.op = "randn", .attr = "shape=[70003]"});
+}
+
 int main(void) {
   if (!heed_init()) must(NULL);
   heed_generator_seed(&numbers, 2024);
@@ -1072,5 +1149,6 @@ int main(void) {
   test_generator();
   test_new();
   test_in_place();
+  test_large();
   return failed != 0;
 }

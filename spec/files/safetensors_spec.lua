@@ -5,11 +5,12 @@ local usage = require "spec.support.usage"
 local load_safetensors = heed.load_safetensors
 local save_safetensors = heed.save_safetensors
 
+local tmpname = os.tmpname
 local names = {}
 
 -- A name for a file that is removed at the end.
 local function fresh()
-  names[#names + 1] = os.tmpname()
+  names[#names + 1] = tmpname()
   return names[#names]
 end
 
@@ -38,11 +39,12 @@ end
 local function message(name, f, ...)
   local ok, text = pcall(f, ...)
   assert.is_false(ok)
+  text = text:gsub("^[^:]*:%d+: ", "")
   if name then
     local at, stop = text:find(name, 1, true)
     if at then text = text:sub(1, at - 1) .. "FILE" .. text:sub(stop + 1) end
   end
-  return (text:gsub("^[^:]*:%d+: ", ""))
+  return text
 end
 
 local function refusal(header, data)
@@ -66,11 +68,11 @@ local function folder()
   return name
 end
 
-describe("load_safetensors", function()
-  teardown(function()
-    for _, name in ipairs(names) do os.remove(name) end
-  end)
+teardown(function()
+  for _, name in ipairs(names) do os.remove(name) end
+end)
 
+describe("load_safetensors", function()
   it("reads a file as other libraries write it", function()
     local header = '{"__metadata__":{"format":"pt"},'
       .. '"b":{"dtype":"I64","shape":[2],"data_offsets":[24,40]},'
@@ -551,8 +553,8 @@ describe("the functions of files", function()
   for _, name in ipairs { "load_safetensors", "save_safetensors",
     "write_file_atomic" } do
     it("have a usage that runs: " .. name, function()
-      local create = os.tmpname
-      finally(function() os.tmpname = create end) -- luacheck: ignore
+      -- files that an example makes are removed like the others
+      finally(function() os.tmpname = tmpname end) -- luacheck: ignore
       os.tmpname = fresh -- luacheck: ignore
       usage.check(docs[name].usages[1])
     end)

@@ -1,8 +1,7 @@
 -- The heed program: options, scripts, messages and exit codes, as lua5.4 has
 -- them.
 
-package.path = "spec/host/?.lua;" .. package.path
-local command = require "command"
+local command = require "spec.host.command"
 local heed, shell, quote = command.heed, command.shell, command.quote
 
 -- Runs heed on a script with this text; `...` is what follows its name.

@@ -1,7 +1,6 @@
 -- An installed tree: works in any place, without settings, by itself.
 
-package.path = "spec/host/?.lua;" .. package.path
-local command = require "command"
+local command = require "spec.host.command"
 local shell = command.shell
 
 local build = os.getenv("HEED_BUILD") or "build"

@@ -1,7 +1,6 @@
 -- The REPL: heed -i with piped lines, and at a terminal of its own.
 
-package.path = "spec/host/?.lua;" .. package.path
-local command = require "command"
+local command = require "spec.host.command"
 
 -- What `heed -i` answers to these lines, without version and prompts.
 local function answers(lines, ...)

@@ -163,7 +163,7 @@ void heed_parallel(int64_t n, int64_t grain, heed_range_fn *fn,
                    void *context) {
   if (n <= 0) return;
   if (grain < 1) grain = 1;
-  int64_t pieces = (n + grain - 1) / grain;
+  int64_t pieces = 1 + (n - 1) / grain;
   int threads = heed_get_num_threads();
   if (pieces > threads * PIECES) pieces = threads * PIECES;
   /* another program thread's loop has the pool: do without */

@@ -37,24 +37,24 @@ static void add_metadata(void *L, const char *key, const char *value) {
 }
 
 /***
- * The tensors of a safetensors file by name, its metadata, and the names in
- * the order of the file.
- *
- * F32, F64, I64 and BOOL are read as they are; F16 and BF16 become float32;
- * I32, I16, I8, U32, U16 and U8 become int64. Loading runs no code, and the
- * file need not be trusted. Raises for a file that cannot be read or that is
- * not whole.
- *
- * @function load_safetensors
- * @tparam string path
- * @treturn table tensors by name
- * @treturn table metadata, string to string
- * @treturn table names, in the order in which the data lies in the file
- * @usage
- * local name = os.tmpname()
- * heed.save_safetensors(name, {w = heed.tensor {1, 2}})
- * local tensors = heed.load_safetensors(name); tensors.w:sum() --> 3
- */
+The tensors of a safetensors file by name, its metadata, and the names in
+the order of the file.
+
+F32, F64, I64 and BOOL are read as they are; F16 and BF16 become float32;
+I32, I16, I8, U32, U16 and U8 become int64. Loading runs no code, and the
+file need not be trusted.
+
+@function load_safetensors
+@tparam string path
+@treturn table tensors by name
+@treturn table metadata, string to string
+@treturn table names, in the order in which the data lies in the file
+@raise when the file cannot be read, or is not wholly as the format has it
+@usage
+local name = os.tmpname()
+heed.save_safetensors(name, {w = heed.tensor {1, 2}})
+local tensors = heed.load_safetensors(name); tensors.w:sum() --> 3
+*/
 static int load_safetensors(lua_State *L) {
   const char *path = check_path(L, 1, "load_safetensors");
   lua_settop(L, 1);
@@ -181,21 +181,22 @@ static void *scratch(lua_State *L, lua_Integer n, size_t size) {
 }
 
 /***
- * Writes tensors and metadata into a safetensors file.
- *
- * The file at `path` is replaced whole once everything is written and synced;
- * when that fails, the old one stays as it was. Only the elements of a view
- * are written, row-major. Raises when the file cannot be written.
- *
- * @function save_safetensors
- * @tparam string path
- * @tparam table tensors by name (written in the order of the names), or a
- *   list of `{name, tensor}` (written in this order)
- * @tparam[opt] table metadata string to string
- * @usage
- * heed.save_safetensors(os.tmpname(), {{"w", heed.tensor {1, 2}}},
- *   {made_by = "me"})
- */
+Writes tensors and metadata into a safetensors file.
+
+The file at `path` is replaced whole once everything is written and synced;
+when that fails, the old one stays as it was. Only the elements of a view
+are written, row-major.
+
+@function save_safetensors
+@tparam string path
+@tparam table tensors by name (written in the order of the names), or a
+  list of `{name, tensor}` (written in this order)
+@tparam[opt] table metadata string to string
+@raise when the file cannot be written, or a name is no UTF-8 or there twice
+@usage
+heed.save_safetensors(os.tmpname(), {{"w", heed.tensor {1, 2}}},
+  {made_by = "me"})
+*/
 static int save_safetensors(lua_State *L) {
   const char *path = check_path(L, 1, "save_safetensors");
   lua_settop(L, 3);
@@ -236,16 +237,17 @@ static int save_safetensors(lua_State *L) {
 }
 
 /***
- * Writes a file whole or not at all: the old one is replaced once the text is
- * written and synced. Raises when that fails; the old one then stays.
- *
- * @function write_file_atomic
- * @tparam string path
- * @tparam string text
- * @usage
- * local core = require "heed.core"
- * core.write_file_atomic(os.tmpname(), "all of it\n")
- */
+Writes a file whole or not at all: the old one is replaced once the text is
+written and synced.
+
+@function write_file_atomic
+@tparam string path
+@tparam string text
+@raise when the file cannot be written; the old one then stays
+@usage
+local core = require "heed.core"
+core.write_file_atomic(os.tmpname(), "all of it\n")
+*/
 static int write_file_atomic(lua_State *L) {
   const char *op = "write_file_atomic";
   const char *path = check_path(L, 1, op);

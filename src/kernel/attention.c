@@ -31,7 +31,7 @@
 
 #define PANEL (2 * VF) /* columns of a panel */
 #define TILE 4         /* rows of a tile */
-#define BLOCK 32       /* rows of a block of the backward pass */
+#define BLOCK 16       /* rows of a block of the backward pass */
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")

@@ -7,7 +7,14 @@ local ops <const> = core.ops
 
 local clip = {}
 
--- The gradients that there are.
+-- Lets go of the gradients at once, so that the next backward can free them.
+local closing <const> = {
+  __close = function(list)
+    for i = 1, #list do core.metatable.__close(list[i]) end
+  end,
+}
+
+-- The gradients that there are, for a `<close>` variable.
 local function gradients(func, params)
   if check.is_tensor(params) then params = {params} end
   check.kind(func, "params", params, "table")
@@ -15,7 +22,7 @@ local function gradients(func, params)
   for i = 1, #params do
     list[#list + 1] = check.tensor(func, "params", params[i]).grad
   end
-  return list
+  return setmetatable(list, closing)
 end
 
 local OPTIONS <const> = {error_if_nonfinite = false}
@@ -38,7 +45,7 @@ function clip.clip_grad_norm_(params, max_norm, norm_type, options)
     check.fail("%s: norm_type must be above 0, got %g", name, norm_type)
   end
   check.keys(name, options, OPTIONS)
-  local grads = gradients(name, params)
+  local grads <close> = gradients(name, params)
   local norm = ops.joint_norm(grads, norm_type):item()
   local finite = norm == norm and norm < math.huge
   if options and options.error_if_nonfinite and not finite then
@@ -59,7 +66,8 @@ end
 function clip.clip_grad_value_(params, limit)
   check.number("clip_grad_value_", "limit", limit, 0)
   local _ <close> = core.no_grad()
-  for _, grad in ipairs(gradients("clip_grad_value_", params)) do
+  local grads <close> = gradients("clip_grad_value_", params)
+  for _, grad in ipairs(grads) do
     ops.copy_(grad, ops.clamp(grad, -limit, limit))
   end
 end

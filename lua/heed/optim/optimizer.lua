@@ -117,7 +117,9 @@ function Optimizer:step()
   local states = self.state
   for _, group in ipairs(self.groups) do
     for _, p in ipairs(group.params) do
-      local grad = p.grad
+      -- closed at once: the optimiser must not keep a gradient alive that
+      -- the next backward makes anew
+      local grad <close> = p.grad
       if grad then
         local state = states[p]
         if not state then
