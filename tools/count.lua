@@ -1,36 +1,36 @@
--- count.lua - a helper for busted: writes how many tests passed, failed and
--- are pending to the file that HEED_COUNTS names.
+-- count.lua - a helper for busted: keeps how many tests passed and failed in
+-- the file that HEED_COUNTS names, up to date at any moment, so that a run
+-- that breaks off is counted too. The word after them says if all have run.
 
 local busted = require "busted"
 
 local file = os.getenv("HEED_COUNTS")
 local counts = { success = 0, failure = 0, error = 0, pending = 0 }
 
-local function write_counts()
+local function write_counts(state)
   local out = assert(io.open(file, "w"))
-  out:write(counts.success, " ", counts.failure + counts.error, " ",
-    counts.pending, "\n")
+  out:write(counts.success, " ", counts.failure + counts.error, " ", state,
+    "\n")
   out:close()
 end
 
 if file then
   busted.subscribe({ "test", "end" }, function(_, _, status)
     counts[status] = counts[status] + 1
+    write_counts("running")
     return nil, true
   end)
 
   -- what goes wrong outside of a test: a file that does not load, a setup
-  busted.subscribe({ "error" }, function(element)
-    if element.descriptor ~= "it" then counts.error = counts.error + 1 end
-    return nil, true
-  end)
-  busted.subscribe({ "failure" }, function(element)
-    if element.descriptor ~= "it" then counts.failure = counts.failure + 1 end
-    return nil, true
-  end)
+  for _, kind in ipairs({ "error", "failure" }) do
+    busted.subscribe({ kind }, function(element)
+      if element.descriptor ~= "it" then counts[kind] = counts[kind] + 1 end
+      return nil, true
+    end)
+  end
 
   busted.subscribe({ "suite", "end" }, function()
-    write_counts()
+    write_counts("complete")
     return nil, true
   end)
 end

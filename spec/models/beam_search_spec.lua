@@ -53,7 +53,9 @@ describe("beam_search", function()
       local function try(ids, score)
         local last = ids[#ids] or 1
         local ended = score + table_[last][2]
-        if ended > best then best, found = ended, table.move(ids, 1, #ids, 1, {}) end
+        if ended > best then
+          best, found = ended, table.move(ids, 1, #ids, 1, {})
+        end
         if #ids == 3 then return end
         for _, token in ipairs {1, 3, 4} do
           ids[#ids + 1] = token

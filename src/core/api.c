@@ -91,8 +91,8 @@ int heed_run(const char *name, heed_tensor *const *in, int nin,
   }
   for (int i = 0; !list && i < op->ninput; i++) {
     inputs[i] = i < nin ? in[i] : NULL;
-    if (!inputs[i] && !op->param[i].optional) {
-      heed_fail("%s: input %d is missing", name, i + 1);
+    if (!inputs[i] && !heed_op_input(op, i)->optional) {
+      heed_fail("%s: %s is missing", name, heed_op_input(op, i)->name);
       return -1;
     }
   }

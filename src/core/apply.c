@@ -39,13 +39,8 @@ void heed_out_view(heed_call *c, int k, heed_tensor *base,
 }
 
 const char *heed_input_name(const heed_call *c, int i) {
-  int seen = 0;
-  for (int p = 0; p < c->op->nparam; p++) {
-    const heed_param *param = &c->op->param[p];
-    if (param->kind > HEED_KIND_TENSORS) continue;
-    if (param->kind == HEED_KIND_TENSORS || seen++ == i) return param->name;
-  }
-  return "input";
+  const heed_param *p = heed_op_input(c->op, i);
+  return p ? p->name : "input";
 }
 
 bool heed_want_float(const heed_call *c, int i) {

@@ -212,7 +212,7 @@ heed_tensor *heed_do(heed_rule_call *r, const heed_op *op, heed_tensor **in,
                      int nin, const heed_attr *attr) {
   heed_tensor *out[HEED_MAX_OUT];
   for (int i = 0; i < nin; i++)
-    if (!in[i] && !op->param[i].optional) {
+    if (!in[i] && !heed_op_input(op, i)->optional) {
       r->failed = true;
       return NULL;
     }

@@ -41,6 +41,16 @@ const heed_op *heed_op_find(const char *name) {
   return NULL;
 }
 
+const heed_param *heed_op_input(const heed_op *op, int i) {
+  int seen = 0;
+  for (int p = 0; p < op->nparam; p++) {
+    if (op->param[p].kind > HEED_KIND_TENSORS) continue;
+    if (op->param[p].kind == HEED_KIND_TENSORS || seen++ == i)
+      return &op->param[p];
+  }
+  return NULL;
+}
+
 void heed_op_defaults(const heed_op *op, heed_attr *attr) {
   int k = 0;
   for (int i = 0; i < op->nparam; i++)

@@ -131,6 +131,8 @@ const heed_op *heed_op_at(int i); /* NULL behind the last */
 const heed_op *heed_op_find(const char *name);
 /* The attributes an op has when nothing is given. */
 void heed_op_defaults(const heed_op *op, heed_attr *attr);
+/* The parameter of input number i (all inputs of a list have the one). */
+const heed_param *heed_op_input(const heed_op *op, int i);
 /* Reads one written value ("2", "true", "mean", "[0 1]") into *value; axes
    and positions count from `first` (0 or 1), negative ones from the end. */
 bool heed_param_read(const heed_op *op, const heed_param *p, const char *text,

@@ -96,43 +96,67 @@
     }                                                                   \
   }
 
+/* A piece of a row with gaps is packed into a buffer, and back: gathered
+   lane by lane in the loop itself, vectors wait for each lane. */
+#define PIECE 512
+
+static const float *packed(float *buffer, int64_t n, const float *x,
+                           int64_t stride) {
+  if (stride == 1) return x;
+  for (int64_t i = 0; i < n; i++) buffer[i] = x[i * stride];
+  return buffer;
+}
+
+static void spread(float *y, int64_t stride, int64_t n, const float *buffer) {
+  for (int64_t i = 0; i < n; i++) y[i * stride] = buffer[i];
+}
+
 /* float32 functions on vectors: the expression in vectors a (and b). What
-   does not fill a vector, or has gaps, goes through the same formula. */
+   does not fill a vector goes through the same formula. */
 #define VECTOR1(name, expression)                                     \
   static void name(int64_t n, void *to, int64_t sy, const void *from, \
                    int64_t sa) {                                      \
-    float *y = to;                                                    \
-    const float *pa = from;                                           \
-    int64_t i = 0;                                                    \
-    if (sy == 1 && sa == 1)                                           \
-      for (; i + VF <= n; i += VF) {                                  \
-        const vf a = vf_load(pa + i);                                 \
+    float in[PIECE], out[PIECE];                                      \
+    for (int64_t at = 0; at < n; at += PIECE) {                       \
+      const int64_t m = n - at < PIECE ? n - at : PIECE;              \
+      const float *x = packed(in, m, (const float *)from + at * sa, sa); \
+      float *row = (float *)to + at * sy, *y = sy == 1 ? row : out;   \
+      int64_t i = 0;                                                  \
+      for (; i + VF <= m; i += VF) {                                  \
+        const vf a = vf_load(x + i);                                  \
         vf_store(y + i, expression);                                  \
       }                                                               \
-    for (; i < n; i += VF) {                                          \
-      const int64_t m = n - i < VF ? n - i : VF;                      \
-      const vf a = vf_gather_n(pa + i * sa, sa, m, 0);                \
-      vf_scatter_n(y + i * sy, sy, expression, m);                    \
+      if (i < m) {                                                    \
+        const vf a = vf_load_n(x + i, m - i, 0);                      \
+        vf_store_n(y + i, expression, m - i);                         \
+      }                                                               \
+      if (sy != 1) spread(row, sy, m, out);                           \
     }                                                                 \
   }
 
-#define VECTOR2(name, expression)                                       \
-  static void name(int64_t n, void *to, int64_t sy, const void *from_a, \
-                   int64_t sa, const void *from_b, int64_t sb) {        \
-    float *y = to;                                                      \
-    const float *pa = from_a, *pb = from_b;                             \
-    int64_t i = 0;                                                      \
-    if (sy == 1 && sa == 1 && sb == 1)                                  \
-      for (; i + VF <= n; i += VF) {                                    \
-        const vf a = vf_load(pa + i), b = vf_load(pb + i);              \
-        vf_store(y + i, expression);                                    \
-      }                                                                 \
-    for (; i < n; i += VF) {                                            \
-      const int64_t m = n - i < VF ? n - i : VF;                        \
-      const vf a = vf_gather_n(pa + i * sa, sa, m, 0);                  \
-      const vf b = vf_gather_n(pb + i * sb, sb, m, 0);                  \
-      vf_scatter_n(y + i * sy, sy, expression, m);                      \
-    }                                                                   \
+#define VECTOR2(name, expression)                                         \
+  static void name(int64_t n, void *to, int64_t sy, const void *from_a,   \
+                   int64_t sa, const void *from_b, int64_t sb) {          \
+    float in_a[PIECE], in_b[PIECE], out[PIECE];                           \
+    for (int64_t at = 0; at < n; at += PIECE) {                           \
+      const int64_t m = n - at < PIECE ? n - at : PIECE;                  \
+      const float *xa =                                                   \
+          packed(in_a, m, (const float *)from_a + at * sa, sa);           \
+      const float *xb =                                                   \
+          packed(in_b, m, (const float *)from_b + at * sb, sb);           \
+      float *row = (float *)to + at * sy, *y = sy == 1 ? row : out;       \
+      int64_t i = 0;                                                      \
+      for (; i + VF <= m; i += VF) {                                      \
+        const vf a = vf_load(xa + i), b = vf_load(xb + i);                \
+        vf_store(y + i, expression);                                      \
+      }                                                                   \
+      if (i < m) {                                                        \
+        const vf a = vf_load_n(xa + i, m - i, 0);                         \
+        const vf b = vf_load_n(xb + i, m - i, 0);                         \
+        vf_store_n(y + i, expression, m - i);                             \
+      }                                                                   \
+      if (sy != 1) spread(row, sy, m, out);                               \
+    }                                                                     \
   }
 
 /* ---- int64: wrapping arithmetic through unsigned ------------------------ */

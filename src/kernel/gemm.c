@@ -51,8 +51,8 @@ HEED_FILL(gemm);
 HEED_FILL(gemm) {
   k->gemm[HEED_FLOAT32] = (heed_gemm_loops){
       MR, 2 * VF, pack_a_float32, pack_b_float32, tile_float32,
-      thin_rows_float32, thin_dots_float32};
+      tile_rows_float32, thin_rows_float32, thin_dots_float32};
   k->gemm[HEED_FLOAT64] = (heed_gemm_loops){
       MR, 2 * VD, pack_a_float64, pack_b_float64, tile_float64,
-      thin_rows_float64, thin_dots_float64};
+      tile_rows_float64, thin_rows_float64, thin_dots_float64};
 }

@@ -50,20 +50,21 @@ static void NAME(pack_b)(int64_t k, int n, const void *from, int64_t row,
   }
 }
 
-/* c [m n] (+)= a panel of a times a panel of b. */
-static void NAME(tile)(int64_t k, const void *left, const void *right,
-                       void *result, int64_t pitch, int m, int n,
-                       bool accumulate) {
-  const T *restrict a = left, *restrict b = right;
-  T *restrict c = result;
+/* c [m n] (+)= rows of a times a panel of b. Row r, step p of a is
+   a[r * row + p * step]: a panel has row 1 and step MR, a matrix that lies row
+   by row its own row and step 1. */
+VEC_INLINE void NAME(product)(int64_t k, const T *restrict a, int64_t row,
+                              int64_t step, const T *restrict b,
+                              T *restrict c, int64_t pitch, int m, int n,
+                              bool accumulate) {
   V sum[MR][2];
   UNROLL
   for (int r = 0; r < MR; r++) sum[r][0] = sum[r][1] = ALL(0);
-  for (int64_t p = 0; p < k; p++, a += MR, b += NR) {
+  for (int64_t p = 0; p < k; p++, a += step, b += NR) {
     const V b0 = LOAD(b), b1 = LOAD(b + LANES);
     UNROLL
     for (int r = 0; r < MR; r++) {
-      const V x = ALL(a[r]);
+      const V x = ALL(a[r * row]);
       sum[r][0] += x * b0;
       sum[r][1] += x * b1;
     }
@@ -89,6 +90,19 @@ static void NAME(tile)(int64_t k, const void *left, const void *right,
   for (int r = 0; r < m; r++, c += pitch)
     for (int j = 0; j < n; j++)
       c[j] = accumulate ? c[j] + rows[r][j] : rows[r][j];
+}
+
+/* a is a panel. */
+static void NAME(tile)(int64_t k, const void *a, const void *b, void *c,
+                       int64_t pitch, int m, int n, bool accumulate) {
+  NAME(product)(k, a, 1, MR, b, c, pitch, m, n, accumulate);
+}
+
+/* a is MR rows as they lie. */
+static void NAME(tile_rows)(int64_t k, const void *a, int64_t row,
+                            const void *b, void *c, int64_t pitch, int n,
+                            bool accumulate) {
+  NAME(product)(k, a, row, 1, b, c, pitch, MR, n, accumulate);
 }
 
 /* A few rows of a against b where packing b would cost more than it saves;

@@ -87,6 +87,8 @@ typedef struct heed_gemm_loops {
                  int64_t column, void *to);
   void (*tile)(int64_t k, const void *a, const void *b, void *c,
                int64_t pitch, int m, int n, bool accumulate);
+  void (*tile_rows)(int64_t k, const void *a, int64_t row, const void *b,
+                    void *c, int64_t pitch, int n, bool accumulate);
   void (*thin_rows)(int64_t k, const void *a, int64_t row, int64_t column,
                     const void *b, int64_t b_row, void *c, int64_t pitch,
                     int m, int64_t n, bool accumulate);

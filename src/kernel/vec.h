@@ -78,19 +78,8 @@ VEC_INLINE void vf_store_n(float *p, vf v, int64_t n) {
 VEC_INLINE vf vf_gather_n(const float *p, int64_t stride, int64_t n,
                           float fill) {
   float lane[VF];
-  if (n >= VF) /* apart: without a test for each lane it is twice as fast */
-    for (int i = 0; i < VF; i++) lane[i] = p[i * stride];
-  else
-    for (int i = 0; i < VF; i++) lane[i] = i < n ? p[i * stride] : fill;
+  for (int i = 0; i < VF; i++) lane[i] = i < n ? p[i * stride] : fill;
   return vf_load(lane);
-}
-VEC_INLINE void vf_scatter_n(float *p, int64_t stride, vf v, int64_t n) {
-  float lane[VF];
-  vf_store(lane, v);
-  if (n >= VF)
-    for (int i = 0; i < VF; i++) p[i * stride] = lane[i];
-  else
-    for (int64_t i = 0; i < n; i++) p[i * stride] = lane[i];
 }
 
 /* VD floats as doubles, and back. */

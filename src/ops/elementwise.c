@@ -1039,12 +1039,14 @@ const heed_rule heed_rule_mul_ = {
     .keep = {0, HEED_NEED(0)}, .in_place = 1};
 
 /***
-Copies source into x, broadcast and cast to the dtype of x.
+Copies source into x, broadcast and cast to the dtype of x as `to` casts:
+integers drop a fraction.
 @function copy_
 @param x tensor, overwritten
 @param source tensor that broadcasts to x, or number
 @return x
-@raise when source does not broadcast to x, or as `add_`
+@raise when source does not broadcast to x, or when x is a leaf that wants
+gradients (outside `heed.no_grad`)
 @usage local x = heed.zeros{2}; x:copy_(heed.tensor{1, 2}) --> 1 2
 */
 static bool copy__fwd(heed_call *c) {

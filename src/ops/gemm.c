@@ -54,12 +54,36 @@ static void pack_panels(void *context, int64_t begin, int64_t end,
                      g->packed_b + (size_t)(j * nr * g->k) * g->size);
 }
 
+/* Rows that lie without gaps need no packing, unless so far apart that they
+   fall into the same few places of a cache. */
+static bool as_it_lies(const job *g) {
+  int64_t bytes = g->a.row * (int64_t)g->size;
+  return g->a.column == 1 && bytes % 2048 != 0;
+}
+
+/* Packs the panels of a block, or only the last one when it is not full. */
 static void pack_rows(const job *g, int64_t first, int64_t rows, char *to) {
   int mr = g->loops->mr;
-  for (int64_t i = 0; i < rows; i += mr)
+  int64_t i = as_it_lies(g) ? rows / mr * mr : 0;
+  for (; i < rows; i += mr)
     g->loops->pack_a(g->k, (int)least(mr, rows - i),
                      at(g, g->a, first + i, 0), g->a.row, g->a.column,
                      to + (size_t)(i * g->k) * g->size);
+}
+
+/* One tile of a block that begins at row `first`. */
+static void tile(const job *g, const char *panels, int64_t first,
+                 int64_t rows, int64_t i, int64_t j, int64_t right) {
+  int mr = g->loops->mr, nr = g->loops->nr;
+  int m = (int)least(mr, rows - i), n = (int)least(nr, right - j);
+  const char *b = g->packed_b + (size_t)(j * g->k) * g->size;
+  char *c = g->c + ((first + i) * g->pitch + j) * (int64_t)g->size;
+  if (m == mr && as_it_lies(g))
+    g->loops->tile_rows(g->k, at(g, g->a, first + i, 0), g->a.row, b, c,
+                        g->pitch, n, g->accumulate);
+  else
+    g->loops->tile(g->k, panels + (size_t)(i * g->k) * g->size, b, c,
+                   g->pitch, m, n, g->accumulate);
 }
 
 /* Tasks: blocks of rows, each cut into parts of columns. */
@@ -77,12 +101,7 @@ static void multiply(void *context, int64_t begin, int64_t end, int worker) {
     have = block;
     for (int64_t j = left; j < right; j += nr)
       for (int64_t i = 0; i < rows; i += mr)
-        g->loops->tile(g->k, a + (size_t)(i * g->k) * g->size,
-                       g->packed_b + (size_t)(j * g->k) * g->size,
-                       g->c + ((first + i) * g->pitch + j) *
-                                  (int64_t)g->size,
-                       g->pitch, (int)least(mr, rows - i),
-                       (int)least(nr, right - j), g->accumulate);
+        tile(g, a, first, rows, i, j, right);
   }
 }
 

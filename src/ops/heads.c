@@ -18,7 +18,10 @@ static bool heads_check(heed_call *c) {
     return heed_fail("%s: x %s has no room for one dimension more",
                      c->op->name, heed_shape_text(&x->shape));
   int64_t width = x->shape.dim[last];
-  if (heads < 1 || width % (heads * parts) != 0)
+  if (heads < 1)
+    return heed_fail("%s: heads must be at least 1, got %lld", c->op->name,
+                     (long long)heads);
+  if (width % (heads * parts) != 0)
     return heed_fail("%s: x %s must end in a multiple of %lld, the %lld heads "
                      "of %lld parts", c->op->name, heed_shape_text(&x->shape),
                      (long long)(heads * parts), (long long)heads,

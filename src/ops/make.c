@@ -110,6 +110,9 @@ A matrix with ones on its diagonal and zeros elsewhere.
 */
 static bool eye_check(heed_call *c) {
   int64_t n = c->attr[0].i, m = c->attr[1].i;
+  if (n < 0 || m < -1)
+    return heed_fail("eye: n and m must be at least 0, got %lld and %lld",
+                     (long long)n, (long long)(m == -1 ? n : m));
   heed_out(c, 0, (heed_dtype)c->attr[2].i,
            &(heed_shape){2, {n, m == -1 ? n : m}});
   return true;

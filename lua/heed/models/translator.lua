@@ -130,7 +130,7 @@ end
 function Translator:translate(src, lens, options)
   local was_training <const> = self.training
   self:eval()
-  local guard <close> = heed.no_grad()
+  local _ <close> = heed.no_grad()
   local memory = self:encode(src, lens)
   local rows = lens
   local cache <const> = nn.KeyValueCache()
@@ -157,7 +157,7 @@ end
 function Translator:attention(src, tgt)
   local was_training <const> = self.training
   self:eval()
-  local guard <close> = heed.no_grad()
+  local _ <close> = heed.no_grad()
   local memory <const> = self:encode(src:unsqueeze(1))
   self:decode(tgt:unsqueeze(1), memory, nil, {need_weights = true})
   local weights = {}

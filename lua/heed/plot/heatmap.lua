@@ -338,7 +338,8 @@ local function extension(op, file)
   local kind = file:match("%.(%w+)$")
   kind = kind and kind:lower()
   if not terminals[kind] then
-    check.fail("%s: file %s must end in .svg, .png or .pdf", op, check.show(file))
+    check.fail("%s: file %s must end in .svg, .png or .pdf", op,
+      check.show(file))
   end
   return kind
 end

@@ -47,8 +47,8 @@ function matrix.read(op, value)
     end
     if i == 1 then m.cols = #row end
     if #row ~= m.cols then
-      check.fail("%s: matrix row %d must have %d values as row 1, got %d", op, i,
-        m.cols, #row)
+      check.fail("%s: matrix row %d must have %d values as row 1, got %d", op,
+        i, m.cols, #row)
     end
     m[i] = {}
     for j = 1, m.cols do
@@ -133,8 +133,8 @@ function matrix.labels(op, name, list, m)
   local count = name == "row_labels" and m.rows or m.cols
   local labels = {}
   if list and #list ~= count then
-    check.fail("%s: %s must have %d entries for matrix [%d %d], got %d", op, name,
-      count, m.rows, m.cols, #list)
+    check.fail("%s: %s must have %d entries for matrix [%d %d], got %d", op,
+      name, count, m.rows, m.cols, #list)
   end
   for i = 1, count do
     local label = list == nil and i or list and list[i] or ""

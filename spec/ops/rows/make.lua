@@ -39,7 +39,7 @@ filled("full", "shape, value, dtype, requires_grad", 2.5)
 rows.eye = {
   cases = {{3}, {2, 3}, {0}, {1}, {2, {dtype = "int64"}}},
   errors = {{{-1},
-    "eye: size 1 of shape [-1 -1] is negative"},
+    "eye: n and m must be at least 0, got -1 and -1"},
   {{},
     "eye: n is missing"},
   {{2.5},
