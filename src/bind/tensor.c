@@ -20,9 +20,16 @@ static _Thread_local lua_State *current;  /* for relief() */
 
 #define COLLECT_FLOOR ((int64_t)32 << 20)
 
-static void collect(lua_State *L) {
+/* A collection of young objects is tried first: it does not look at what a
+   script has kept for long, such as a corpus, and finds what the last step
+   left behind. Where that does not help (much was kept, or the collector is
+   in its incremental mode) all of it is looked at. */
+static void collect(lua_State *L, bool whole) {
   if (!lua_gc(L, LUA_GCISRUNNING)) return; /* the user has stopped it */
-  lua_gc(L, LUA_GCCOLLECT);
+  int64_t before = boxed_bytes;
+  if (!whole) lua_gc(L, LUA_GCSTEP, 0);
+  if (whole || boxed_bytes - boxed_after > (before - boxed_after) / 2)
+    lua_gc(L, LUA_GCCOLLECT);
   boxed_after = boxed_bytes;
 }
 
@@ -34,11 +41,11 @@ void heed_bind_collect(lua_State *L) {
   /* a quarter of all: then a collection costs little beside the work that
      made them, and memory stays within a quarter of what is in use */
   if (grown < (int64_t)heed_mem_get_stats().used / 4) return;
-  collect(L);
+  collect(L, false);
 }
 
 static void relief(void) {
-  if (current) collect(current);
+  if (current) collect(current, true);
 }
 
 heed_tensor **heed_bind_box(lua_State *L) {
@@ -488,6 +495,8 @@ void heed_bind_tensors(lua_State *L) {
       {"__eq", same}, {"__lt", no_order}, {"__le", no_order},
       {"__newindex", set}, {NULL, NULL}};
   heed_mem_set_relief(relief);
+  /* results live shortly and weigh much: made for generations */
+  lua_gc(L, LUA_GCGEN, 0, 0);
   luaL_newmetatable(L, HEED_TENSOR);
   luaL_setfuncs(L, meta, 0);
   luaL_newlib(L, methods);
