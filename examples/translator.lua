@@ -400,10 +400,15 @@ end
 
 -- -- all together -------------------------------------------------------------
 
-local function train_translation(o)
+-- The tokeniser, the corpus as ids and the test; the text itself can go.
+local function prepare(o)
   local pairs_, test = read_corpus(o)
   local bpe <const> = text.BPE.train(sides(pairs_), {vocab_size = o.vocab})
-  local corpus <const> = encode(pairs_, bpe, o.max_length)
+  return bpe, encode(pairs_, bpe, o.max_length), test
+end
+
+local function train_translation(o)
+  local bpe, corpus, test = prepare(o)
   local model <const> = make_model(o, #bpe)
   local batches <const> = plan(o, corpus)
   print(("%d pairs, %d tokens, %d parameters, %d steps"):format(
