@@ -7,10 +7,11 @@
  * nothing up, and a loop costs little when the machine is busy with something
  * else. Idle threads look for work a short while, then sleep.
  *
- * The pieces of the loop at hand are counted in one word, `ticket`: the
- * loop's number, how many pieces it has, and the next one to take. Taking is
- * one addition; a piece taken keeps its loop from ending, so that the fields
- * of `job` hold still as long as somebody works on it.
+ * The loop at hand is told in one word, `ticket`: its number, how many threads
+ * may take part, how many pieces it has, and the next one to take. Taking one
+ * is an exchange of that word, so nobody can take a piece of a loop that it
+ * has not seen; and a piece taken keeps its loop from ending, so that the
+ * fields of `job` hold still as long as somebody works on it.
  */
 #define _GNU_SOURCE
 #include "base/parallel.h"
@@ -21,11 +22,8 @@
 #include <stdlib.h>
 
 #define PIECES 4      /* for each thread */
-#define MAX_THREADS 256
+#define MAX_THREADS 255
 #define SPINS 4000    /* about 50 microseconds of looking for work */
-
-#define NEXT_BITS 20
-#define NEXT_MASK (((uint64_t)1 << NEXT_BITS) - 1)
 
 static struct {
   heed_range_fn *fn;
@@ -33,9 +31,9 @@ static struct {
   int64_t n, pieces;
 } job;
 
-static _Atomic uint64_t ticket; /* number, pieces, next: 24, 20, 20 bits */
-static atomic_long done;        /* pieces that are finished */
-static atomic_int limit = 1;    /* threads that may take part */
+/* number, threads, pieces, next: 24, 8, 16 and 16 bits */
+static _Atomic uint64_t ticket;
+static atomic_long done; /* pieces that are finished */
 static atomic_int sleeping;
 static int started; /* threads beside the callers */
 static atomic_int wanted_threads;
@@ -74,18 +72,17 @@ void heed_set_num_threads(int n) {
                n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n);
 }
 
-static uint64_t number_of(uint64_t t) { return t >> (2 * NEXT_BITS); }
-static int64_t pieces_of(uint64_t t) {
-  return (int64_t)(t >> NEXT_BITS & NEXT_MASK);
-}
-static int64_t next_of(uint64_t t) { return (int64_t)(t & NEXT_MASK); }
+static uint64_t number_of(uint64_t t) { return t >> 40; }
+static int threads_of(uint64_t t) { return (int)(t >> 32 & 0xff); }
+static int64_t pieces_of(uint64_t t) { return (int64_t)(t >> 16 & 0xffff); }
+static int64_t next_of(uint64_t t) { return (int64_t)(t & 0xffff); }
 
 /* Takes pieces of the loop at hand until none is left. */
 static void work(int worker) {
   inside = true;
   for (;;) {
     uint64_t t = atomic_load(&ticket);
-    if (next_of(t) >= pieces_of(t)) break;
+    if (next_of(t) >= pieces_of(t) || worker >= threads_of(t)) break;
     if (!atomic_compare_exchange_weak(&ticket, &t, t + 1)) continue;
     int64_t i = next_of(t);
     job.fn(job.context, job.n * i / job.pieces,
@@ -111,7 +108,7 @@ static void *serve(void *index) {
       pthread_mutex_unlock(&bed);
     }
     seen = number_of(atomic_load(&ticket));
-    if (worker < atomic_load(&limit)) work(worker);
+    work(worker);
   }
   return NULL;
 }
@@ -141,12 +138,12 @@ static void start(int threads) {
   }
 }
 
-static void run(int64_t pieces) {
+static void run(int threads, int64_t pieces) {
   uint64_t number = number_of(atomic_load(&ticket)) + 1;
   job.pieces = pieces;
   atomic_store(&done, 0);
-  atomic_store(&ticket, number << (2 * NEXT_BITS) |
-                            (uint64_t)pieces << NEXT_BITS);
+  atomic_store(&ticket, number << 40 | (uint64_t)threads << 32 |
+                            (uint64_t)pieces << 16);
   if (atomic_load(&sleeping) > 0) {
     pthread_mutex_lock(&bed);
     pthread_cond_broadcast(&alarm_bell);
@@ -173,10 +170,9 @@ void heed_parallel(int64_t n, int64_t grain, heed_range_fn *fn,
     return;
   }
   start(threads);
-  atomic_store(&limit, threads);
   job.fn = fn;
   job.context = context;
   job.n = n;
-  run(pieces);
+  run(threads, pieces);
   pthread_mutex_unlock(&busy);
 }
