@@ -430,7 +430,10 @@ static bool attention_check(heed_call *c) {
   return true;
 }
 
-/* Groups are cut into `parts` ranges of rows where they are few. */
+/* Groups are cut into `parts` ranges of rows. A part packs the keys anew,
+   which is little beside the work of so many rows. */
+#define PART_ROWS 256
+
 typedef struct forward_run {
   const plan *p;
   int64_t parts;
@@ -457,12 +460,10 @@ static bool attention_fwd(heed_call *c) {
   if (ok) {
     p.out = lay(c->out[0], p.s.nbatch, "crh");
     if (c->nout > 1) p.stats = heed_tensor_data(c->out[1]);
-    int64_t rows = p.repeat * p.s.tq, parts = 1;
-    /* rows do not depend on the parts, so these may depend on the threads */
-    int64_t wanted = 2 * heed_get_num_threads();
-    if (p.groups > 0 && p.groups < wanted)
-      parts = (wanted + p.groups - 1) / p.groups;
-    if (parts > rows / 32) parts = rows / 32;
+    /* cut by the shape alone: rows at the end of a part may be rounded in
+       another way than the others, and bits must not depend on threads */
+    int64_t rows = p.repeat * p.s.tq;
+    int64_t parts = (rows + PART_ROWS - 1) / PART_ROWS;
     if (parts < 1) parts = 1;
     forward_run run = {&p, parts};
     heed_parallel(p.groups * parts, grain(group_work(&p) / parts + 1),
