@@ -567,6 +567,7 @@ static void test_spoilt(heed_dtype dtype) {
         s.causal = TOP_LEFT;
         s.left = 3;
       }
+      if (b > 0) s.softcap = 2;
       result clean, spoilt;
       spoil(&s, key, 1);
       bool ok = run(&s, dtype, true, &clean);

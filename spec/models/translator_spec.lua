@@ -107,7 +107,7 @@ describe("Translator", function()
   it("learns to copy", function()
     local model = small {d_model = 16, ff = 32, tied = true}
     local optimizer = heed.optim.Adam(model:parameters(), {lr = 5e-3})
-    for _ = 1, 250 do
+    for _ = 1, 600 do -- every seed tried has learnt it by then
       local src = heed.randint(4, 11, {16, 3})
       local bos, eos = heed.full({16, 1}, 2, "int64"),
         heed.full({16, 1}, 3, "int64")

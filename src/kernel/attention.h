@@ -45,8 +45,9 @@ typedef struct heed_attention {
   void *stats; /* [heads tq 2]: largest score (-inf: nothing to attend to)
                   and 1 / sum of e^(score - largest); NULL: not wanted */
 
-  /* backward: dout to read; dq, dk, dv to write; dbias to add to, with
-     strides of 0 where the bias was broadcast; NULL: not wanted */
+  /* backward, without out: dout to read; dq, dk, dvalue to write; dbias to
+     add to, with strides of 0 where the bias was broadcast; NULL: not
+     wanted */
   heed_grid dout, dq, dk, dvalue, dbias;
 } heed_attention;
 

@@ -7,7 +7,8 @@
  *   s[j] += bias[j] - slope * |place - j|;  s[j] = -inf where not allowed
  *   p[j] = e^(s[j] - m) / sum;  out = sum of drop[j] * p[j] * v[j]
  * with m the largest s, the sink among them. Back:
- *   ds[j] = p[j] * (drop[j] * (dout . v[j]) - dout . out)
+ *   dp[j] = drop[j] * (dout . v[j]);  ds[j] = p[j] * (dp[j] - sum of p dp)
+ * The sum is dout . out, but taken so, a weight of 1 gets a ds of exactly 0.
  * A key that is not allowed is not touched: 0 * NaN is never formed.
  */
 #include <math.h>
@@ -19,7 +20,7 @@
 
 /* Scratch for one row. */
 typedef struct row_room {
-  double *score, *slope; /* slope: of the softcap */
+  double *score, *slope, *dp; /* slope: of the softcap */
   uint32_t *word;
 } row_room;
 
@@ -30,13 +31,14 @@ static int64_t word_count(const heed_attention *a) {
 
 static size_t room_size(const heed_attention *a, bool backward) {
   (void)backward;
-  return sizeof(double) * 2 * (size_t)a->tk +
+  return sizeof(double) * 3 * (size_t)a->tk +
          sizeof(uint32_t) * (size_t)word_count(a);
 }
 
 static row_room room_cut(const heed_attention *a, void *room) {
   double *d = room;
-  return (row_room){d, d + a->tk, (uint32_t *)(d + 2 * a->tk)};
+  return (row_room){d, d + a->tk, d + 2 * a->tk,
+                    (uint32_t *)(d + 3 * a->tk)};
 }
 
 static double *place(const heed_grid *g, int64_t head, int64_t row) {
@@ -156,7 +158,7 @@ static void clear(const heed_grid *g, int64_t rows, int64_t columns) {
 
 static void backward_row(const heed_attention *a, int64_t h, int64_t i,
                          const row_room *r) {
-  const double *q = place(&a->q, h, i), *out = place(&a->out, h, i);
+  const double *q = place(&a->q, h, i);
   const double *dout = place(&a->dout, h, i);
   const double *stats = (const double *)a->stats + 2 * (h * a->tq + i);
   double *dq = place(&a->dq, h, i);
@@ -166,18 +168,22 @@ static void backward_row(const heed_attention *a, int64_t h, int64_t i,
   heed_attention_range(a, i, &lo, &hi);
   score_row(a, h, i, lo, hi, r);
   draw(a, h, i, r);
-  double delta = dot(a->dv, dout, out);
+  double delta = 0;
   for (int64_t j = lo; j < hi; j++) {
     double p = exp(r->score[j] - stats[0]) * stats[1];
+    double drop = drop_factor(a, r, j), *dv = place(&a->dvalue, 0, j);
+    r->score[j] = p;
+    r->dp[j] = 0;
+    if (p == 0 || drop == 0) continue;
+    r->dp[j] = drop * dot(a->dv, dout, place(&a->v, 0, j));
+    delta += p * r->dp[j];
+    for (int64_t e = 0; e < a->dv; e++) dv[e] += p * drop * dout[e];
+  }
+  for (int64_t j = lo; j < hi; j++) {
+    double p = r->score[j];
     if (p == 0) continue;
-    const double *k = place(&a->k, 0, j), *v = place(&a->v, 0, j);
-    double *dk = place(&a->dk, 0, j), *dv = place(&a->dvalue, 0, j);
-    double drop = drop_factor(a, r, j), dp = 0;
-    if (drop != 0) {
-      dp = drop * dot(a->dv, dout, v);
-      for (int64_t e = 0; e < a->dv; e++) dv[e] += p * drop * dout[e];
-    }
-    double ds = p * (dp - delta);
+    const double *k = place(&a->k, 0, j);
+    double *dk = place(&a->dk, 0, j), ds = p * (r->dp[j] - delta);
     if (a->dbias.data) place(&a->dbias, h, i)[j * a->dbias.column] += ds;
     ds *= r->slope[j] * a->scale;
     for (int64_t e = 0; e < a->d; e++) dq[e] += ds * k[e];

@@ -22,7 +22,7 @@
 
 /* Inputs and attributes, in the order of the signature. */
 enum { Q, K, V, MASK, KEY_MASK, BIAS, VALID, ALIBI, SINKS, NINPUT };
-enum { OUT = NINPUT, STATS, GRAD, NBACKWARD }; /* of attention_bwd */
+enum { STATS = NINPUT, GRAD, NBACKWARD }; /* of attention_bwd */
 enum {
   CAUSAL, WINDOW_LEFT, WINDOW_RIGHT, SCALE, SOFTCAP, DROPOUT, SEED, NATTR
 };
@@ -275,7 +275,7 @@ static heed_attention group(const plan *p, int64_t g) {
   a.dvalue = grid(&p->dv, s, entry, kv_head);
   a.dbias = grid(&p->dbias, s, entry, head);
   if (p->stats)
-    a.stats = p->stats + 2 * (int64_t)a.first_head * s->tq * p->out.size;
+    a.stats = p->stats + 2 * (int64_t)a.first_head * s->tq * p->in[Q].size;
   return a;
 }
 
@@ -334,8 +334,7 @@ static bool plan_begin(plan *p, heed_call *c, bool backward) {
   p->in[SINKS] = lay(c->in[SINKS], n, "h");
   for (int i = Q; i <= V; i++)
     if (!lay_rows(p, c, i)) return false;
-  if (backward && (!lay_rows(p, c, OUT) || !lay_rows(p, c, GRAD)))
-    return false;
+  if (backward && !lay_rows(p, c, GRAD)) return false;
   p->room_size = (p->loops->room(&p->common, backward) + 63) / 64 * 64;
   p->room_bytes = p->room_size * (size_t)heed_get_num_threads();
   p->room = heed_mem_alloc(p->room_bytes);
@@ -475,21 +474,16 @@ static bool attention_fwd(heed_call *c) {
 
 /* Sum over all results: dsink = -(weight of the sink) * (dout . out). */
 static bool give_sinks(heed_rule_call *r) {
-  heed_tensor *in[NBACKWARD - Q];
-  int n = 0;
-  in[n++] = heed_in(r, SINKS);
-  in[n++] = heed_kept_out(r, 0);
-  in[n++] = heed_kept_out(r, 1);
-  in[n++] = r->grad[0];
+  heed_tensor *in[] = {heed_in(r, SINKS), heed_kept_out(r, 0),
+                       heed_kept_out(r, 1), r->grad[0]};
   return heed_give(r, SINKS, heed_do(r, heed_op_find("attention_sinks_bwd"),
-                                     in, n, NULL));
+                                     in, 4, NULL));
 }
 
 static bool attention_rule_bwd(heed_rule_call *r) {
   heed_tensor *in[NBACKWARD], *out[HEED_MAX_OUT] = {0};
   for (int i = 0; i < NINPUT; i++)
     in[i] = i < r->node->nin && r->node->in[i].value ? heed_in(r, i) : NULL;
-  in[OUT] = heed_kept_out(r, 0);
   in[STATS] = heed_kept_out(r, 1);
   in[GRAD] = r->grad[0];
   if (r->failed) return false;
@@ -513,7 +507,7 @@ const heed_rule heed_rule_attention = {
     .backward = attention_rule_bwd, .fused = true,
     .keep = {HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS,
              HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS},
-    .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};
+    .keep_out = {HEED_NEED(SINKS), HEED_ALWAYS}};
 
 /* -- attention_bwd: gradients of q, k, v and, when asked for, bias -- */
 
@@ -647,7 +641,6 @@ static bool attention_bwd_fwd(heed_call *c) {
     p.dq = lay(c->out[Q], n, "crh");
     p.dk = lay(c->out[K], n, "crh");
     p.dv = lay(c->out[V], n, "crh");
-    p.out = p.in[OUT];
     p.stats = heed_tensor_data(c->in[STATS]);
     ok = run_backward(&p, c->nout > 3 ? c->out[3] : NULL);
   }

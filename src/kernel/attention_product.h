@@ -1,0 +1,278 @@
+/*
+ * attention_product - the products of attention.c: C = A B with a tile of C
+ * held in registers. Layer: kernel. Read first: vec.h.
+ *
+ * B is cut into panels of PANEL columns, packed one behind the other, so that
+ * a panel stays in the nearest cache while all rows of A pass over it. Every
+ * element of C is one sum in the order of the depth, however C is cut.
+ * Example: 6 queries over 20 keys with 8 floats to a vector: C is a tile of 4
+ * and one of 2 rows; K^T is packed as panels of keys 0..15 and 16..31, the
+ * last 12 of them zeros, of which the second vector is skipped.
+ */
+#ifndef HEED_KERNEL_ATTENTION_PRODUCT_H
+#define HEED_KERNEL_ATTENTION_PRODUCT_H
+
+#include <stdbool.h>
+
+#include "kernel/vec.h"
+
+#define PANEL (2 * VF) /* columns of a panel */
+#define TILE 4         /* rows of a tile */
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
+/* ---- lanes -------------------------------------------------------------- */
+
+#define SHUFFLE __builtin_shufflevector
+#if VF == 4
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 2, 6, 3, 7)
+#define TURN_1(a) SHUFFLE(a, a, 1, 0, 3, 2)
+#define TURN_2(a) SHUFFLE(a, a, 2, 3, 0, 1)
+#define OVER_LANES(x, f) (x = f(x, TURN_2(x)), x = f(x, TURN_1(x)))
+#elif VF == 8
+#define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HIGH(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define TURN_1(a) SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6)
+#define TURN_2(a) SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5)
+#define TURN_4(a) SHUFFLE(a, a, 4, 5, 6, 7, 0, 1, 2, 3)
+#define OVER_LANES(x, f) \
+  (x = f(x, TURN_4(x)), x = f(x, TURN_2(x)), x = f(x, TURN_1(x)))
+#else
+#define ZIP_LOW(a, b)                                                      \
+  SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH(a, b)                                                     \
+  SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define TURN_1(a) \
+  SHUFFLE(a, a, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
+#define TURN_2(a) \
+  SHUFFLE(a, a, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
+#define TURN_4(a) \
+  SHUFFLE(a, a, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)
+#define TURN_8(a) \
+  SHUFFLE(a, a, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7)
+#define OVER_LANES(x, f)                                          \
+  (x = f(x, TURN_8(x)), x = f(x, TURN_4(x)), x = f(x, TURN_2(x)), \
+   x = f(x, TURN_1(x)))
+#endif
+
+VEC_INLINE vf plus(vf a, vf b) { return a + b; }
+
+/* The sum, or the largest, of all lanes, in every lane. */
+VEC_INLINE vf sum_lanes(vf x) { return OVER_LANES(x, plus); }
+VEC_INLINE vf max_lanes(vf x) { return OVER_LANES(x, vf_max); }
+
+/* Rows of a VF x VF square become columns: each step zips the first half
+   with the second, which turns the bits of (row, column) round by one. */
+VEC_INLINE void turn_square(vf *row) {
+  for (int step = 1; step < VF; step *= 2) {
+    vf next[VF];
+    UNROLL for (int i = 0; i < VF / 2; i++) {
+      next[2 * i] = ZIP_LOW(row[i], row[i + VF / 2]);
+      next[2 * i + 1] = ZIP_HIGH(row[i], row[i + VF / 2]);
+    }
+    memcpy(row, next, sizeof next);
+  }
+}
+
+/* ---- the second factor of a product ------------------------------------- */
+
+/* Row k, columns PANEL * p ... of B lie at data + k * step + p * panel; what
+   is read goes up to a whole vector, so short rows are padded. */
+typedef struct factor {
+  const float *data;
+  int64_t step, panel;
+} factor;
+
+static int64_t padded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+/* The head beside this one in memory is what comes next, often: asks for its
+   rows while there is other work. */
+VEC_INLINE void fetch_next(int64_t n, int64_t d, const float *rows,
+                           int64_t stride) {
+  for (int64_t i = 0; i < n; i++)
+    __builtin_prefetch((const void *)((uintptr_t)(rows + i * stride) +
+                                      sizeof *rows * (size_t)d));
+}
+
+/* B = the transpose of n rows of d numbers, packed to panels; columns n ...
+   of the last one are zeros. */
+static factor pack_turned(int64_t n, int64_t d, const float *rows,
+                          int64_t stride, float *to) {
+  for (int64_t j = 0; j < padded(n, PANEL); j += VF) {
+    float *panel = to + j / PANEL * PANEL * d + j % PANEL;
+    int64_t left = n - j < VF ? n - j : VF, e = 0;
+    const float *from = rows + j * stride;
+    if (left <= 0) {
+      for (; e < d; e++) vf_store(panel + e * PANEL, (vf){0});
+      continue;
+    }
+    for (; e + VF <= d; e += VF) {
+      vf square[VF];
+      UNROLL for (int i = 0; i < VF; i++)
+        square[i] = i < left ? vf_load(from + i * stride + e) : (vf){0};
+      fetch_next(left, d, from + e, stride);
+      turn_square(square);
+      UNROLL for (int i = 0; i < VF; i++)
+        vf_store(panel + (e + i) * PANEL, square[i]);
+    }
+    for (; e < d; e++)
+      vf_store(panel + e * PANEL, vf_gather_n(from + e, stride, left, 0));
+  }
+  return (factor){to, PANEL, PANEL * d};
+}
+
+/* B = n rows of d numbers, packed to panels; columns d ... of the last one are
+   zeros up to a whole vector. Rows that lie a power of two apart share few
+   places of the cache, so copying them once is cheaper than it looks. */
+static factor pack_rows(int64_t n, int64_t d, const float *rows,
+                        int64_t stride, float *to) {
+  for (int64_t e = 0; e < d; e += VF) {
+    float *column = to + e / PANEL * PANEL * n + e % PANEL;
+    const float *from = rows + e;
+    fetch_next(n, d, from, stride);
+    if (e + VF <= d)
+      for (int64_t i = 0; i < n; i++)
+        vf_store(column + i * PANEL, vf_load(from + i * stride));
+    else
+      for (int64_t i = 0; i < n; i++)
+        vf_store(column + i * PANEL, vf_load_n(from + i * stride, d - e, 0));
+  }
+  return (factor){to, PANEL, PANEL * n};
+}
+
+/* to = gain * rows, without gaps but for zeros up to a whole vector. */
+static void copy_rows(int64_t n, int64_t d, const float *rows, int64_t stride,
+                      float gain, float *to) {
+  int64_t wide = padded(d, VF);
+  for (int64_t e = 0; e < d; e += VF) fetch_next(n, d, rows + e, stride);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t e = 0;
+    for (; e + VF <= d; e += VF)
+      vf_store(to + i * wide + e, vf_load(rows + i * stride + e) * gain);
+    if (e < d)
+      vf_store(to + i * wide + e,
+               vf_load_n(rows + i * stride + e, d - e, 0) * gain);
+  }
+}
+
+/* ---- the product -------------------------------------------------------- */
+
+/* The first factor: element (i, k) at data[i * row + k * step]. */
+typedef struct left_factor {
+  const float *data;
+  int64_t row, step;
+} left_factor;
+
+typedef enum product_kind {
+  SET,  /* C = A B */
+  GAIN, /* C[i] = gain[i] * (A B)[i] */
+  ADD   /* C += A B */
+} product_kind;
+
+VEC_INLINE vf load_lanes(const float *p, int64_t n) {
+  return n >= VF ? vf_load(p) : vf_load_n(p, n, 0);
+}
+VEC_INLINE void store_lanes(float *p, vf v, int64_t n) {
+  if (n >= VF) vf_store(p, v);
+  else vf_store_n(p, v, n);
+}
+
+/* rows x (vecs * VF) elements of C, of which n columns are written; rows,
+   vecs and kind are constants where this is used. */
+VEC_INLINE void tile(int rows, int vecs, product_kind kind, int64_t n,
+                     int64_t depth, left_factor a, const float *b,
+                     int64_t step, float *c, int64_t c_row,
+                     const float *gain) {
+  vf sum[TILE][2];
+  UNROLL for (int i = 0; i < rows; i++)
+    UNROLL for (int v = 0; v < vecs; v++)
+      sum[i][v] = kind == ADD ? load_lanes(c + i * c_row + v * VF, n - v * VF)
+                              : (vf){0};
+  for (int64_t k = 0; k < depth; k++) {
+    vf right[2];
+    UNROLL for (int v = 0; v < vecs; v++)
+      right[v] = vf_load(b + k * step + v * VF);
+    UNROLL for (int i = 0; i < rows; i++) {
+      vf left = vf_all(a.data[i * a.row + k * a.step]);
+      UNROLL for (int v = 0; v < vecs; v++) sum[i][v] += left * right[v];
+    }
+  }
+  UNROLL for (int i = 0; i < rows; i++)
+    UNROLL for (int v = 0; v < vecs; v++) {
+      if (kind == GAIN) sum[i][v] *= gain[i];
+      store_lanes(c + i * c_row + v * VF, sum[i][v], n - v * VF);
+    }
+}
+
+#define TILE_ROWS(rows)                                                   \
+  if (n > VF) tile(rows, 2, kind, n, depth, a, b, step, c, c_row, gain);  \
+  else tile(rows, 1, kind, n, depth, a, b, step, c, c_row, gain)
+
+VEC_INLINE void any_tile(product_kind kind, int64_t m, int64_t n,
+                         int64_t depth, left_factor a, const float *b,
+                         int64_t step, float *c, int64_t c_row,
+                         const float *gain) {
+  if (m >= 4) { TILE_ROWS(4); }
+  else if (m == 3) { TILE_ROWS(3); }
+  else if (m == 2) { TILE_ROWS(2); }
+  else { TILE_ROWS(1); }
+}
+
+/* The same sums; what has a factor of 0 in A is not touched. */
+static void product_skipping(product_kind kind, int64_t m, int64_t n,
+                             int64_t depth, left_factor a, factor b, float *c,
+                             int64_t c_row, const float *gain) {
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j += VF) {
+      const float *right = b.data + j / PANEL * b.panel + j % PANEL;
+      float *to = c + i * c_row + j;
+      vf sum = kind == ADD ? load_lanes(to, n - j) : (vf){0};
+      for (int64_t k = 0; k < depth; k++) {
+        float left = a.data[i * a.row + k * a.step];
+        if (left != 0) sum += vf_all(left) * vf_load(right + k * b.step);
+      }
+      if (kind == GAIN) sum *= gain[i];
+      store_lanes(to, sum, n - j);
+    }
+}
+
+/* C [m n], rows c_row apart, from A [m depth] and B [depth n]. depth = 0
+   gives zeros. With `skip` zeros in A are skipped. */
+VEC_INLINE void product(product_kind kind, bool skip, int64_t m, int64_t n,
+                        int64_t depth, left_factor a, factor b, float *c,
+                        int64_t c_row, const float *gain) {
+  if (skip) {
+    product_skipping(kind, m, n, depth, a, b, c, c_row, gain);
+    return;
+  }
+  for (int64_t j = 0; j < n; j += PANEL) {
+    left_factor rows = a;
+    for (int64_t i = 0; i < m; i += TILE) {
+      rows.data = a.data + i * a.row;
+      any_tile(kind, m - i, n - j < PANEL ? n - j : PANEL, depth, rows,
+               b.data + j / PANEL * b.panel, b.step, c + i * c_row + j, c_row,
+               gain ? gain + i : NULL);
+    }
+  }
+}
+
+static void product_set(bool skip, int64_t m, int64_t n, int64_t depth,
+                        left_factor a, factor b, float *c, int64_t c_row) {
+  product(SET, skip, m, n, depth, a, b, c, c_row, NULL);
+}
+static void product_gain(bool skip, int64_t m, int64_t n, int64_t depth,
+                         left_factor a, factor b, float *c, int64_t c_row,
+                         const float *gain) {
+  product(GAIN, skip, m, n, depth, a, b, c, c_row, gain);
+}
+static void product_add(bool skip, int64_t m, int64_t n, int64_t depth,
+                        left_factor a, factor b, float *c, int64_t c_row) {
+  product(ADD, skip, m, n, depth, a, b, c, c_row, NULL);
+}
+
+#endif
