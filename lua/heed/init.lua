@@ -8,7 +8,8 @@
 --
 -- The functions of this table are the ops of the op table (`heed.core`) and
 -- what is written here; the parts `nn`, `optim`, `data`, `text`, `plot`,
--- `models` and `progress` load when they are first used.
+-- `models`, `progress`, `linalg` and the function `einsum` load when they are
+-- first used.
 
 local core = require "heed.core"
 
@@ -37,6 +38,10 @@ for _, op in ipairs(core.op_table) do
   elseif op.group == "make" then
     heed[op.name] = core.ops[op.name]
   end
+end
+
+for name, f in pairs(require "heed.algebra") do
+  methods[name], heed[name] = f, f
 end
 
 -- Operators take a tensor on either side and a number on the other.
@@ -73,7 +78,8 @@ end
 
 local parts <const> = {
   nn = true, optim = true, data = true, text = true, plot = true,
-  models = true, progress = true, testing = true,
+  models = true, progress = true, testing = true, linalg = true,
+  einsum = true,
 }
 
 return setmetatable(heed, {
