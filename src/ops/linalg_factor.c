@@ -177,13 +177,13 @@ static bool qr_fwd(heed_call *c) {
 
 /* The gradient of the square or tall part of x:
      (dQ + Q S) R^-T, with S symmetric, its upper triangle that of
-     dR R^T - dQ^T Q. */
+     dR R^T - Q^T dQ. */
 static heed_tensor *tall_gradient(heed_rule_call *r, heed_tensor *q,
                                   heed_tensor *up, heed_tensor *gq,
                                   heed_tensor *gr) {
   heed_tensor *m = gr ? heed_times(r, gr, heed_turn(r, up)) : NULL;
   if (gq) {
-    heed_tensor *p = heed_times(r, heed_turn(r, gq), q);
+    heed_tensor *p = heed_times(r, heed_turn(r, q), gq);
     m = gr ? heed_do2(r, HEED_OP_sub, m, p) : heed_do1(r, HEED_OP_neg, p);
   }
   heed_tensor *above = triangle(r, HEED_OP_triu, m, 1);

@@ -142,7 +142,7 @@ The x of least norm among those that make the norm of a x - b least.
 @return int64 tensor (...): the ranks of a
 @return tensor (..., min(m, n)): the singular values of a
 @raise when a matrix of a has a NaN or an infinity, or sizes do not fit
-@usage heed.core.ops.lstsq(heed.ones(2, 1), heed.ones(2, 1)) --> 1
+@usage local x = heed.core.ops.lstsq(heed.ones(2, 1), heed.ones(2, 1)) --> 1
 */
 static bool lstsq_check(heed_call *c) {
   heed_batch a, b;
