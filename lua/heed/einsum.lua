@@ -18,10 +18,13 @@ local check = require "heed.check"
 local core = require "heed.core"
 
 local ops <const> = core.ops
+local getmetatable <const>, tensor <const> = debug.getmetatable, core.metatable
 
 local EXACT <const> = 6  -- so many operands: the best of all orders
 local KEPT <const> = 512 -- equations and orders that are remembered
 local MATMUL_BATCH <const> = 6
+local RANKS <const> = 9   -- from 0 to 8
+local RANKED <const> = 19 -- so many of them fit into an integer
 
 local FLOAT <const> = {
   float16 = true, bfloat16 = true, float32 = true, float64 = true,
@@ -229,6 +232,7 @@ local function by_product(a, b, labels, inner)
   end
 end
 
+-- A product of matrices; also returns whether it looks at sizes.
 local function by_matmul(a, b, batch, left, inner, right)
   local arrange_a = arranger(a, joined(batch, left, inner))
   local arrange_b = arranger(b, joined(batch, inner, right))
@@ -237,9 +241,6 @@ local function by_matmul(a, b, batch, left, inner, right)
   -- what was grouped comes apart again
   local labels = joined(batch, left, right)
   local ungroup = #left ~= 1 or #right ~= 1 or #batch > MATMUL_BATCH
-  if group_a and #batch <= MATMUL_BATCH and not group_b then
-    group_b = nil
-  end
   local plain = by_product(a, b, joined(labels, inner), #inner)
   return function(t, u, size)
     if not (FLOAT[t.dtype] or FLOAT[u.dtype]) then return plain(t, u) end
@@ -252,7 +253,7 @@ local function by_matmul(a, b, batch, left, inner, right)
     local shape = {}
     for d, label in ipairs(labels) do shape[d] = size[label] end
     return ops.reshape(y, shape)
-  end
+  end, group_a or group_b or ungroup
 end
 
 -- Do labels of `right` come before those of `left` in the output?
@@ -265,8 +266,8 @@ local function comes_first(right, left, output)
 end
 
 -- The step that joins operands with labels a and b, of which `needed` are
--- needed later: a function of both tensors and the sizes, and the labels of
--- its result.
+-- needed later: a function of both tensors and the sizes, the labels of its
+-- result, and whether it looks at the sizes.
 local function join(a, b, needed, output)
   local in_a, in_b = set_of(a), set_of(b)
   local wanted = setmetatable({}, {__index = needed})
@@ -282,7 +283,7 @@ local function join(a, b, needed, output)
   end)
   local left = select_labels(a, function(l) return not in_b[l] end)
   local right = select_labels(b, function(l) return not in_a[l] end)
-  local run, labels
+  local run, labels, sized
   if #inner == 0 or #left + #right == 0 then
     local all = set_of(batch, left, right)
     labels = joined(batch, left, right)
@@ -291,18 +292,19 @@ local function join(a, b, needed, output)
     run = by_product(a, b, joined(labels, inner), #inner)
   elseif comes_first(right, left, output) then
     labels = joined(batch, right, left)
-    local swapped = by_matmul(b, a, batch, right, inner, left)
+    local swapped
+    swapped, sized = by_matmul(b, a, batch, right, inner, left)
     run = function(t, u, size) return swapped(u, t, size) end
   else
     labels = joined(batch, left, right)
-    run = by_matmul(a, b, batch, left, inner, right)
+    run, sized = by_matmul(a, b, batch, left, inner, right)
   end
-  if not (sum_a or sum_b) then return run, labels end
+  if not (sum_a or sum_b) then return run, labels, sized end
   return function(t, u, size)
     if sum_a then t = sum_a(t) end
     if sum_b then u = sum_b(u) end
     return run(t, u, size)
-  end, labels
+  end, labels, sized
 end
 
 -- -- the order of pairs ------------------------------------------------------
@@ -428,7 +430,8 @@ local function diagonals(parts)
 end
 
 -- The tree as a function of the operands and sizes, with the labels of its
--- result; `needed` are labels that are needed outside of it.
+-- result, and whether it looks at sizes; `needed` are labels that are needed
+-- outside of it.
 local function compile(tree, parts, needed, output)
   if math.type(tree) then
     return function(operands) return operands[tree] end, parts[tree]
@@ -447,12 +450,19 @@ local function compile(tree, parts, needed, output)
     for label in pairs(needed) do set[label] = true end
     return set
   end
-  local first, a = compile(tree[1], parts, also(tree[2]), output)
-  local second, b = compile(tree[2], parts, also(tree[1]), output)
-  local run, labels = join(a, b, needed, output)
+  local first, a, sized_a = compile(tree[1], parts, also(tree[2]), output)
+  local second, b, sized_b = compile(tree[2], parts, also(tree[1]), output)
+  local run, labels, sized = join(a, b, needed, output)
+  sized = sized or sized_a or sized_b
+  if math.type(tree[1]) and math.type(tree[2]) then
+    local i, j = tree[1], tree[2]
+    return function(operands, size)
+      return run(operands[i], operands[j], size)
+    end, labels, sized
+  end
   return function(operands, size)
     return run(first(operands, size), second(operands, size), size)
-  end, labels
+  end, labels, sized
 end
 
 local function order_for(parts, output, size)
@@ -465,17 +475,21 @@ end
 local function build(parts, output, size)
   local prepare, after = diagonals(parts)
   local needed = set_of(output)
-  local run, labels = compile(order_for(after, output, size), after, needed,
-    output)
+  local run, labels, sized = compile(order_for(after, output, size), after,
+    needed, output)
   local sum, arrange
   labels, sum = summer(labels, needed)
   arrange = arranger(labels, output)
-  return function(operands, sizes)
-    for i, f in pairs(prepare) do operands[i] = f(operands[i]) end
-    local y = run(operands, sizes)
-    if sum then y = sum(y) end
-    return arrange and arrange(y) or y
+  if next(prepare) or sum or arrange then
+    local inner = run
+    run = function(operands, sizes)
+      for i, f in pairs(prepare) do operands[i] = f(operands[i]) end
+      local y = inner(operands, sizes)
+      if sum then y = sum(y) end
+      return arrange and arrange(y) or y
+    end
   end
+  return {run = run, sized = sized}
 end
 
 -- A table that forgets everything when it has grown large.
@@ -490,17 +504,17 @@ end
 
 local equations <const>, orders <const> = memory(), memory()
 
--- How the labels are spread over operands of certain ranks.
-local function spread(e, operands)
+-- The labels of all dimensions, for operands of these ranks.
+local function spread(e, shapes)
   local dots, parts = 0, {}
   for i, labels in ipairs(e.inputs) do
-    local ndim, letters, open = operands[i].ndim, #labels, false
+    local ndim, letters, open = #shapes[i], #labels, false
     for _, label in ipairs(labels) do open = open or label == 0 end
     if open then letters = letters - 1 end
     if open and ndim < letters or not open and ndim ~= letters then
       fail(e.equation, "operand %d %s has %d dimensions, its letters name " ..
-        "%s%d", i, check.shape(operands[i].shape), ndim,
-        open and "at least " or "", letters)
+        "%s%d", i, check.shape(shapes[i]), ndim, open and "at least " or "",
+        letters)
     end
     if open then dots = math.max(dots, ndim - letters) end
     parts[i] = widen(labels, ndim - letters)
@@ -520,29 +534,55 @@ local function key_of(parts, output, size)
 end
 
 -- Sizes differ: fine where one of them is 1, except within an operand.
-local function mismatch(e, operands, label, i, n, first, m)
+local function mismatch(e, shapes, label, i, n, first, m)
   if i == first then
     fail(e.equation, "%s has sizes %d and %d in operand %d %s",
-      label_name(label), m, n, i, check.shape(operands[i].shape))
+      label_name(label), m, n, i, check.shape(shapes[i]))
   elseif n ~= 1 and m ~= 1 then
     fail(e.equation, "%s has size %d in operand %d %s, and %d in operand " ..
-      "%d %s", label_name(label), m, first, check.shape(operands[first].shape),
-      n, i, check.shape(operands[i].shape))
+      "%d %s", label_name(label), m, first, check.shape(shapes[first]), n, i,
+      check.shape(shapes[i]))
   end
 end
 
--- The size of each label; does any have to stretch from 1?
-local function read_sizes(e, parts, operands)
-  local size, from, stretch = {}, {}, false
+-- Pairs of dimensions that have one label: operand and dimension of either.
+local function pairs_of(parts)
+  local list, first = {}, {}
   for i, labels in ipairs(parts) do
-    local shape = operands[i].shape
+    for d, label in ipairs(labels) do
+      local at = first[label]
+      if at then
+        local n = #list
+        list[n + 1], list[n + 2], list[n + 3], list[n + 4] = at[1], at[2], i, d
+      else
+        first[label] = {i, d}
+      end
+    end
+  end
+  return list
+end
+
+local function agree(list, shapes)
+  for k = 1, #list, 4 do
+    if shapes[list[k]][list[k + 1]] ~= shapes[list[k + 2]][list[k + 3]] then
+      return false
+    end
+  end
+  return true
+end
+
+-- The size of each label; does any have to stretch from 1?
+local function read_sizes(e, parts, shapes)
+  local size, from, stretch = {}, {}, false
+  for i = 1, #parts do
+    local labels, shape = parts[i], shapes[i]
     for d = 1, #labels do
       local label, n = labels[d], shape[d]
       local m = size[label]
       if m == nil then
         size[label], from[label] = n, i
       elseif m ~= n then
-        mismatch(e, operands, label, i, n, from[label], m)
+        mismatch(e, shapes, label, i, n, from[label], m)
         stretch = true
         if m == 1 then size[label], from[label] = n, i end
       end
@@ -552,13 +592,12 @@ local function read_sizes(e, parts, operands)
 end
 
 -- Drops dimensions of size 1 whose letter has another size elsewhere.
-local function drop_ones(parts, operands, size)
+local function drop_ones(parts, operands, shapes, size)
   local rest = {}
   for i, labels in ipairs(parts) do
-    local shape = operands[i].shape
     rest[i] = {}
     for d = #labels, 1, -1 do
-      if shape[d] == 1 and size[labels[d]] ~= 1 then
+      if shapes[i][d] == 1 and size[labels[d]] ~= 1 then
         operands[i] = ops.select(operands[i], d, 1)
       else
         table.insert(rest[i], 1, labels[d])
@@ -568,18 +607,27 @@ local function drop_ones(parts, operands, size)
   return rest
 end
 
-local function read_operands(equation, ...)
-  local operands = {...}
-  if #operands == 1 and type(operands[1]) == "table" then
-    operands = table.move(operands[1], 1, #operands[1], 1, {})
+-- The operands as a list, their shapes, and a key for their ranks.
+local function read_operands(e, ...)
+  local operands, shapes, rank = {...}, {}, 0
+  local n = select("#", ...)
+  if n == 1 and type(operands[1]) == "table" then
+    n = #operands[1]
+    operands = table.move(operands[1], 1, n, 1, {})
   end
-  for i = 1, math.max(#operands, select("#", ...)) do
-    if not check.is_tensor(operands[i]) then
-      fail(equation, "operand %d must be a tensor, got %s", i,
-        check.show(operands[i]))
+  for i = 1, n do
+    local t = operands[i]
+    if getmetatable(t) ~= tensor then
+      fail(e.equation, "operand %d must be a tensor, got %s", i, check.show(t))
     end
+    local shape = t.shape
+    shapes[i], rank = shape, rank * RANKS + #shape
   end
-  return operands
+  if n ~= #e.inputs then
+    fail(e.equation, "it names %d operand%s, got %d", #e.inputs,
+      #e.inputs == 1 and "" or "s", n)
+  end
+  return operands, shapes, n <= RANKED and rank
 end
 
 --- The sum of the products of tensors, in letter notation: every dimension has
@@ -602,27 +650,26 @@ local function einsum(equation, ...)
     check.kind("einsum", "equation", equation, "string")
     e = remember(equations, equation, read_equation(equation))
   end
-  local operands = read_operands(equation, ...)
-  if #operands ~= #e.inputs then
-    fail(equation, "it names %d operand%s, got %d", #e.inputs,
-      #e.inputs == 1 and "" or "s", #operands)
-  end
-  local rank = ""
-  for i = 1, #operands do rank = rank .. operands[i].ndim end
+  local operands, shapes, rank = read_operands(e, ...)
   local plan = e.by_rank[rank]
   if not plan then
-    plan = spread(e, operands)
-    e.by_rank[rank] = plan
+    plan = spread(e, shapes)
+    if rank then e.by_rank[rank] = plan end
   end
-  local size, stretch = read_sizes(e, plan.parts, operands)
-  if not stretch and plan.run then return plan.run(operands, size) end
-  local parts = stretch and drop_ones(plan.parts, operands, size) or plan.parts
+  if plan.run and agree(plan.pairs, shapes) then
+    return plan.run(operands, plan.sized and read_sizes(e, plan.parts, shapes))
+  end
+  local size, stretch = read_sizes(e, plan.parts, shapes)
+  local parts = plan.parts
+  if stretch then parts = drop_ones(parts, operands, shapes, size) end
   local many = #parts > 2
   local key = key_of(parts, plan.output, many and size)
-  local run = orders.list[key] or
+  local built = orders.list[key] or
     remember(orders, key, build(parts, plan.output, size))
-  if not stretch and not many then plan.run = run end
-  return run(operands, size)
+  if not stretch and not many then
+    plan.run, plan.sized, plan.pairs = built.run, built.sized, pairs_of(parts)
+  end
+  return built.run(operands, size)
 end
 
 return einsum
