@@ -113,8 +113,8 @@ local function read_dims(name, t, dims)
     local n = math.tointeger(d)
     local at = n and (n < 0 and n + t.ndim + 1 or n)
     if not at or at < 1 or at > t.ndim then
-      check.fail("tensordot: dims of %s must be 1..%d or -%d..-1 for %s, got %s",
-        name, t.ndim, t.ndim, check.shape(t.shape), check.show(d))
+      check.fail("tensordot: dims of %s must be 1..%d or -%d..-1 for %s, " ..
+        "got %s", name, t.ndim, t.ndim, check.shape(t.shape), check.show(d))
     end
     if seen[at] then
       check.fail("tensordot: dim %d of %s is given twice", at, name)

@@ -46,18 +46,18 @@ static double widen(double best, double d, bool largest) {
         rest = widen(rest, (double)x[i], p > 0);                     \
       return rest;                                                   \
     }                                                                \
-    vd sum[2] = {{0}, {0}};                                          \
+    vd sum[4] = {{0}, {0}, {0}, {0}};                                \
     if (p == 2)                                                      \
-      for (; i + 2 * VD <= n; i += 2 * VD)                           \
-        for (int u = 0; u < 2; u++) {                                \
+      for (; i + 4 * VD <= n; i += 4 * VD)                           \
+        for (int u = 0; u < 4; u++) {                                \
           vd d = load(x + i + u * VD);                               \
           sum[u] += d * d;                                           \
         }                                                            \
     else if (p == 1)                                                 \
-      for (; i + 2 * VD <= n; i += 2 * VD)                           \
-        for (int u = 0; u < 2; u++)                                  \
+      for (; i + 4 * VD <= n; i += 4 * VD)                           \
+        for (int u = 0; u < 4; u++)                                  \
           sum[u] += vd_abs(load(x + i + u * VD));                    \
-    rest = vd_sum(sum[0] + sum[1]);                                  \
+    rest = vd_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));            \
     for (; i < n; i++) rest += one_power((double)x[i], p);           \
     return rest;                                                     \
   }
@@ -72,12 +72,46 @@ static double root(double sum, double p) {
 
 #define PART 256 /* differences at a time */
 
-#define DISTANCE(name, T)                                                    \
+/* The sum of (a - b)^2, for the usual distance: n <= PART squares of one part
+   may well be added up as floats. */
+static double squares_float(int64_t n, const float *a, const float *b) {
+  vf sum[2] = {{0}, {0}};
+  int64_t i = 0;
+  for (; i + 2 * VF <= n; i += 2 * VF)
+    for (int u = 0; u < 2; u++) {
+      vf d = vf_load(a + i + u * VF) - vf_load(b + i + u * VF);
+      sum[u] += d * d;
+    }
+  double rest = (double)vf_sum(sum[0] + sum[1]);
+  for (; i < n; i++) {
+    double d = (double)a[i] - (double)b[i];
+    rest += d * d;
+  }
+  return rest;
+}
+static double squares_double(int64_t n, const double *a, const double *b) {
+  vd sum[2] = {{0}, {0}};
+  int64_t i = 0;
+  for (; i + 2 * VD <= n; i += 2 * VD)
+    for (int u = 0; u < 2; u++) {
+      vd d = vd_load(a + i + u * VD) - vd_load(b + i + u * VD);
+      sum[u] += d * d;
+    }
+  double rest = vd_sum(sum[0] + sum[1]);
+  for (; i < n; i++) rest += (a[i] - b[i]) * (a[i] - b[i]);
+  return rest;
+}
+
+#define DISTANCE(name, T, squares)                                           \
   static double name(int64_t n, const void *from, const void *to, double p) { \
     const T *a = from, *b = to;                                              \
     double d[PART], total = 0;                                               \
     for (int64_t i = 0; i < n; i += PART) {                                  \
       int64_t m = n - i < PART ? n - i : PART;                               \
+      if (p == 2) {                                                          \
+        total += squares(m, a + i, b + i);                                   \
+        continue;                                                            \
+      }                                                                      \
       for (int64_t j = 0; j < m; j++)                                        \
         d[j] = (double)a[i + j] - (double)b[i + j];                          \
       double part = power_sum_double(m, d, p);                               \
@@ -86,8 +120,8 @@ static double root(double sum, double p) {
     return root(total, p);                                                   \
   }
 
-DISTANCE(distance_float, float)
-DISTANCE(distance_double, double)
+DISTANCE(distance_float, float, squares_float)
+DISTANCE(distance_double, double, squares_double)
 
 static double sign(double d) { return (d > 0) - (d < 0); }
 

@@ -368,8 +368,8 @@ rows.solve_triangular = {
     {{real {2, 2}, real {2, 3}, {upper = true, left = false}},
       "solve_triangular: a [2 2] and b [2 3]: a has 2 rows, b has 3 columns"},
     {{heed.stack {heed.eye(2), heed.eye(2) - 1}, heed.ones(2, 1), true},
-      "solve_triangular: matrix 2 of a [2 2 2] is singular: element 1 of its " ..
-        "diagonal is 0"},
+      "solve_triangular: matrix 2 of a [2 2 2] is singular: element 1 of " ..
+        "its diagonal is 0"},
     {{real {2, 2}, real {2, 2}},
       "solve_triangular: upper is missing"},
   },
