@@ -221,8 +221,8 @@ static heed_tensor *first_gradient(heed_tensor *t, heed_tensor *gradient) {
   }
   heed_tensor *one = heed_tensor_new("backward", t->dtype, &t->shape);
   if (!one) return NULL;
-  if (t->dtype == HEED_FLOAT64) *(double *)one->storage->data = 1;
-  else *(float *)one->storage->data = 1;
+  heed_element_store(t->dtype, one->storage->data, 0, true,
+                     (heed_value){.i = 1});
   return one;
 }
 

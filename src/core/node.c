@@ -45,9 +45,9 @@ static void record_input(const heed_call *c, heed_edge *e, int i) {
   if (e->kept || leaf) {
     /* an in-place result is about to become this node's own: keep its value
        without the graph, or the node would own itself */
-    bool own = rule->in_place == i + 1;
+    bool own = c->in_place == i + 1;
     e->value = own ? heed_tensor_detach(t) : heed_tensor_ref(t);
-    e->version = t->storage->version;
+    e->version = t->storage->version - own; /* of before the write */
   }
 }
 

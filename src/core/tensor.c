@@ -71,13 +71,9 @@ heed_tensor *heed_tensor_new(const char *op, heed_dtype dtype,
 heed_tensor *heed_tensor_scalar(heed_dtype dtype, double f, int64_t i) {
   heed_tensor *t = heed_tensor_new("scalar", dtype, &(heed_shape){0});
   if (!t) return NULL;
-  void *data = t->storage->data;
-  switch (dtype) {
-    case HEED_BOOL: *(unsigned char *)data = i != 0; break;
-    case HEED_INT64: *(int64_t *)data = i; break;
-    case HEED_FLOAT32: *(float *)data = (float)f; break;
-    default: *(double *)data = f; break;
-  }
+  heed_element_store(dtype, t->storage->data, 0,
+                     !heed_dtype_is_float(dtype),
+                     (heed_value){.f = f, .i = i});
   return t;
 }
 
@@ -138,6 +134,38 @@ bool heed_tensor_is_contiguous(const heed_tensor *t) {
     step *= t->shape.dim[i];
   }
   return true;
+}
+
+/* Taken by growing strides, every dimension must step over all that the ones
+   before it reach. */
+bool heed_tensor_is_folded(const heed_tensor *t) {
+  bool done[HEED_MAX_DIM] = {false};
+  int64_t reach = 0; /* of the dimensions done, from the first element */
+  if (heed_tensor_numel(t) < 2) return false;
+  for (int round = 0; round < t->shape.ndim; round++) {
+    int next = -1;
+    int64_t step = INT64_MAX;
+    for (int d = 0; d < t->shape.ndim; d++) {
+      int64_t stride = t->stride[d] < 0 ? -t->stride[d] : t->stride[d];
+      if (done[d] || t->shape.dim[d] == 1 || stride >= step) continue;
+      next = d;
+      step = stride;
+    }
+    if (next < 0) break;
+    if (step <= reach) return true;
+    reach += step * (t->shape.dim[next] - 1);
+    done[next] = true;
+  }
+  return false;
+}
+
+bool heed_tensor_overlaps(const heed_tensor *a, const heed_tensor *b) {
+  if (a->storage != b->storage) return false;
+  if (a->offset != b->offset || !heed_shape_equal(&a->shape, &b->shape))
+    return true;
+  for (int d = 0; d < a->shape.ndim; d++)
+    if (a->shape.dim[d] > 1 && a->stride[d] != b->stride[d]) return true;
+  return false;
 }
 
 const char *heed_tensor_text(const heed_tensor *t) {

@@ -69,6 +69,10 @@ static inline int64_t heed_tensor_numel(const heed_tensor *t) {
 
 /* Row-major without gaps. */
 bool heed_tensor_is_contiguous(const heed_tensor *t);
+/* May two of its elements be one place in memory? */
+bool heed_tensor_is_folded(const heed_tensor *t);
+/* Do both lie in one storage, and not place for place the same? */
+bool heed_tensor_overlaps(const heed_tensor *a, const heed_tensor *b);
 
 /* Does this tensor take part in gradients? */
 static inline bool heed_tensor_tracks(const heed_tensor *t) {
