@@ -10,9 +10,11 @@ local usage = require "spec.support.usage"
 
 local docs = usage.read_docs("src/ops")
 
-local public, by_name = {}, {}
+local public, by_name, twins = {}, {}, {}
 for _, op in ipairs(core.op_table) do
-  if op.group ~= "internal" then
+  if op.twin then
+    twins[#twins + 1] = op
+  elseif op.group ~= "internal" then
     public[#public + 1] = op
     by_name[op.name] = op
   end
@@ -137,5 +139,58 @@ for _, op in ipairs(public) do
         assert.same(case[2], message(core.ops[op.name], case[1]))
       end)
     end
+  end)
+end
+
+-- The in-place forms, name_, by the rows of their ops: whatever fits into the
+-- first argument is written there.
+
+local function fits(args, result)
+  local x = args[1]
+  return heed.is_tensor(x) and x.dtype == result.dtype and
+    table.concat(x.shape, " ") == table.concat(result.shape, " ")
+end
+
+local function check_overwritten(f, args, x, want)
+  local given = {table.unpack(args, 1, args.n or #args)}
+  given[1] = x
+  assert.is_true(rawequal(x, (f(table.unpack(given, 1, args.n or #args)))))
+  close.check("in place", x, want, {atol = 0, rtol = 0})
+end
+
+-- The gradient through name_ is that of its op, or a clear refusal where it
+-- needs the value that was overwritten.
+local function check_twin_gradient(f, args, row)
+  local function call(list)
+    local copy = {table.unpack(list, 1, list.n or #list)}
+    copy[1] = heed.mul(list[1], 1)
+    return f(table.unpack(copy, 1, list.n or #list))
+  end
+  local ok, text = pcall(gradient.check, call, args, row)
+  if not ok then assert.matches("was overwritten after it was used", text) end
+end
+
+for _, op in ipairs(twins) do
+  local base <const> = op.name:sub(1, -2)
+  local row <const> = rows[base]
+  describe("op " .. op.name, function()
+    local fitting = 0
+    for i, args in ipairs(row and row.cases or {}) do
+      it("writes case " .. i .. " of " .. base, function()
+        local want = core.ops[base](table.unpack(args, 1, args.n or #args))
+        if not fits(args, want) then return end
+        check_overwritten(core.ops[op.name], args, args[1]:clone(), want)
+        check_overwritten(core.ops[op.name], args,
+          sample.scattered(args[1]:clone()), want)
+        if op.differentiable and args[1].dtype == "float64" then
+          check_twin_gradient(core.ops[op.name], args, row)
+        end
+      end)
+      local ok, want = pcall(core.ops[base],
+        table.unpack(args, 1, args.n or #args))
+      if ok and fits(args, want) then fitting = fitting + 1 end
+    end
+
+    it("has a case that fits", function() assert.is_true(fitting > 0) end)
   end)
 end

@@ -28,7 +28,11 @@ typedef struct heed_tensor heed_tensor;
 
 typedef enum heed_dtype {
   HEED_BOOL,
+  HEED_UINT8,
+  HEED_INT32,
   HEED_INT64,
+  HEED_FLOAT16,  /* storage: arithmetic reads it as float32 */
+  HEED_BFLOAT16, /* the same */
   HEED_FLOAT32,
   HEED_FLOAT64,
   HEED_NDTYPE

@@ -91,18 +91,18 @@ describe("load_safetensors", function()
     { "F64", "float64", string.pack("<dd", 0.1, -1e300), { 0.1, -1e300 } },
     { "F32", "float32", string.pack("<ff", 0.5, -2), { 0.5, -2 } },
     -- the largest half, the smallest one, one third
-    { "F16", "float32", string.pack("<I2I2I2I2", 0x7bff, 1, 0x3555, 0xc000),
+    { "F16", "float16", string.pack("<I2I2I2I2", 0x7bff, 1, 0x3555, 0xc000),
       { 65504, 2^-24, 0.333251953125, -2 } },
-    { "BF16", "float32", string.pack("<I2I2", 0x3f80, 0xc049),
+    { "BF16", "bfloat16", string.pack("<I2I2", 0x3f80, 0xc049),
       { 1, -3.140625 } },
     { "I64", "int64", string.pack("<i8i8", math.mininteger, math.maxinteger),
       { math.mininteger, math.maxinteger } },
-    { "I32", "int64", string.pack("<i4i4", -2^31 | 0, 7), { -2^31 | 0, 7 } },
+    { "I32", "int32", string.pack("<i4i4", -2^31 | 0, 7), { -2^31 | 0, 7 } },
     { "I16", "int64", string.pack("<i2i2", -32768, 7), { -32768, 7 } },
     { "I8", "int64", string.pack("<i1i1", -128, 127), { -128, 127 } },
     { "U32", "int64", string.pack("<I4", 0xffffffff), { 0xffffffff } },
     { "U16", "int64", string.pack("<I2", 0xffff), { 0xffff } },
-    { "U8", "int64", "\0\255", { 0, 255 } },
+    { "U8", "uint8", "\0\255", { 0, 255 } },
     { "BOOL", "bool", "\1\0\1", { true, false, true } },
   }
 

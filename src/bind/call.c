@@ -294,7 +294,8 @@ static int call_op(lua_State *L) {
   bool ok = read_arguments(&r);
   heed_tensor **box[HEED_MAX_OUT];
   /* an op in place returns the very value that it was given */
-  bool in_place = op->rule->in_place && heed_bind_test(L, 1);
+  bool in_place = (op->twin || op->rule->in_place) &&
+                  heed_bind_test(L, 1);
   if (ok && !in_place) {
     luaL_checkstack(L, HEED_MAX_OUT, "results");
     for (int k = 0; k < op->nreturn; k++) box[k] = heed_bind_box(L);
@@ -330,7 +331,8 @@ heed_tensor *heed_bind_run(const char *name, heed_tensor **in, int nin,
   return c.out[0];
 }
 
-/* Pushes {name =, group =, signature =, differentiable =, results =}. */
+/* Pushes {name =, group =, signature =, differentiable =, results =,
+   twin =}. */
 static void push_entry(lua_State *L, const heed_op *op) {
   lua_newtable(L);
   lua_pushstring(L, op->name);
@@ -343,6 +345,8 @@ static void push_entry(lua_State *L, const heed_op *op) {
   lua_setfield(L, -2, "differentiable");
   lua_pushinteger(L, op->nreturn);
   lua_setfield(L, -2, "results");
+  lua_pushboolean(L, op->twin);
+  lua_setfield(L, -2, "twin");
 }
 
 void heed_bind_ops(lua_State *L) {

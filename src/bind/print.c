@@ -58,9 +58,7 @@ typedef struct printer {
 } printer;
 
 static double float_at(const heed_tensor *t, int64_t at) {
-  const void *data = t->storage->data;
-  return t->dtype == HEED_FLOAT32 ? (double)((const float *)data)[at]
-                                  : ((const double *)data)[at];
+  return heed_element_float(t->dtype, t->storage->data, at);
 }
 
 /* Writes the element at `at` into text; returns its length. */
@@ -69,9 +67,9 @@ static int write_value(const printer *p, int64_t at, char *text) {
   if (p->t->dtype == HEED_BOOL)
     return snprintf(text, VALUE_SIZE, "%s",
                     ((const unsigned char *)data)[at] ? "true" : "false");
-  if (p->t->dtype == HEED_INT64)
+  if (!heed_dtype_is_float(p->t->dtype))
     return snprintf(text, VALUE_SIZE, "%lld",
-                    (long long)((const int64_t *)data)[at]);
+                    (long long)heed_element(p->t->dtype, data, at).i);
   double v = float_at(p->t, at);
   int digits = (int)p->o->precision;
   if (isnan(v)) return snprintf(text, VALUE_SIZE, "nan");

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "bind/bind.h"
+#include "core/family.h"
 #include "core/node.h"
 
 /* Bytes that only boxes keep alive: garbage, once their boxes are. After a
@@ -210,22 +211,11 @@ static bool scan(nest *n, int depth) {
 }
 
 static void store(heed_tensor *t, int64_t at, lua_State *L) {
-  void *data = heed_tensor_data(t);
   bool flag = lua_isboolean(L, -1);
-  bool whole = lua_isinteger(L, -1);
-  int64_t i = flag ? lua_toboolean(L, -1) : whole ? lua_tointeger(L, -1) : 0;
-  double f = flag || whole ? (double)i : lua_tonumber(L, -1);
-  switch (t->dtype) {
-    case HEED_BOOL:
-      ((unsigned char *)data)[at] = whole || flag ? i != 0 : f != 0;
-      break;
-    case HEED_INT64:
-      ((int64_t *)data)[at] =
-          whole || flag ? i : f >= -0x1p63 && f < 0x1p63 ? (int64_t)f : 0;
-      break;
-    case HEED_FLOAT32: ((float *)data)[at] = (float)f; break;
-    default: ((double *)data)[at] = f;
-  }
+  bool whole = flag || lua_isinteger(L, -1);
+  heed_value v = {.i = flag ? lua_toboolean(L, -1) : lua_tointeger(L, -1),
+                  .f = lua_tonumber(L, -1)};
+  heed_element_store(t->dtype, heed_tensor_data(t), at, whole, v);
 }
 
 static void fill(lua_State *L, heed_tensor *t, int depth, int64_t *at) {
@@ -308,17 +298,10 @@ static int new_tensor(lua_State *L) {
 /* -- to Lua values -- */
 
 static void push_element(lua_State *L, const heed_tensor *t, int64_t at) {
-  const void *data = t->storage->data;
-  switch (t->dtype) {
-    case HEED_BOOL:
-      lua_pushboolean(L, ((const unsigned char *)data)[at]);
-      break;
-    case HEED_INT64: lua_pushinteger(L, ((const int64_t *)data)[at]); break;
-    case HEED_FLOAT32:
-      lua_pushnumber(L, (lua_Number)((const float *)data)[at]);
-      break;
-    default: lua_pushnumber(L, ((const double *)data)[at]);
-  }
+  heed_value v = heed_element(t->dtype, t->storage->data, at);
+  if (t->dtype == HEED_BOOL) lua_pushboolean(L, v.i != 0);
+  else if (heed_dtype_is_float(t->dtype)) lua_pushnumber(L, v.f);
+  else lua_pushinteger(L, v.i);
 }
 
 static void push_nested(lua_State *L, const heed_tensor *t, int depth,
@@ -435,7 +418,7 @@ static bool get_field(lua_State *L, heed_tensor *t, const char *key) {
   } else if (strcmp(key, "requires_grad") == 0) {
     lua_pushboolean(L, heed_tensor_tracks(t));
   } else if (strcmp(key, "is_leaf") == 0) {
-    lua_pushboolean(L, t->node == NULL);
+    lua_pushboolean(L, !t->node && !heed_family_behind(t));
   } else if (strcmp(key, "grad") == 0) {
     if (t->grad) heed_bind_push(L, heed_tensor_ref(t->grad));
     else lua_pushnil(L);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
+#include "core/family.h"
 #include "core/node.h"
 
 static _Thread_local bool grad_off;
@@ -127,10 +129,11 @@ static heed_tensor *cast(heed_tensor *t, heed_dtype dtype) {
    way to a tensor of its kind (integer or float), and an integer number to
    any tensor but bool. */
 static heed_dtype common_dtype(const heed_call *c) {
+  const heed_rule *rule = c->op->rule;
   heed_dtype tensors = HEED_BOOL, numbers = HEED_BOOL;
   bool any = false;
   for (int i = 0; i < c->nin; i++) {
-    if (!c->in[i] || c->op->rule->fixed & HEED_NEED(i)) continue;
+    if (!c->in[i] || rule->fixed & HEED_NEED(i)) continue;
     heed_dtype d = c->in[i]->dtype;
     if (c->in[i]->weak) {
       numbers = heed_dtype_join(numbers, d);
@@ -144,33 +147,55 @@ static heed_dtype common_dtype(const heed_call *c) {
     result = numbers;
   else if (heed_dtype_is_float(numbers))
     result = heed_dtype_is_float(tensors) ? tensors : HEED_FLOAT32;
-  else if (numbers > tensors)
+  else if (tensors == HEED_BOOL)
     result = numbers;
-  if (c->op->rule->to_float && !heed_dtype_is_float(result))
-    result = HEED_FLOAT32;
+  if (rule->to_float && !heed_dtype_is_float(result)) result = HEED_FLOAT32;
+  if (!rule->moves && heed_dtype_is_half(result)) result = HEED_FLOAT32;
   return result;
 }
 
-static bool promote(heed_call *c, heed_tensor **own, int *nown) {
-  heed_dtype dtype = common_dtype(c);
+/* The dtype that input i is computed in, `common` being that of promoting
+   inputs. */
+static heed_dtype dtype_of(const heed_call *c, int i, heed_dtype common) {
+  const heed_rule *rule = c->op->rule;
+  heed_dtype d = c->in[i]->dtype;
+  if (rule->promote && !(rule->fixed & HEED_NEED(i))) return common;
+  return !rule->moves && heed_dtype_is_half(d) ? HEED_FLOAT32 : d;
+}
+
+/* Is every input computed as it is? The frequent case, kept cheap. */
+static bool inputs_fit(const heed_call *c) {
+  const heed_rule *rule = c->op->rule;
+  heed_dtype first = HEED_NDTYPE;
   for (int i = 0; i < c->nin; i++) {
-    if (!c->in[i] || c->op->rule->fixed & HEED_NEED(i) ||
-        c->in[i]->dtype == dtype)
-      continue;
-    heed_tensor *t = cast(c->in[i], dtype);
-    if (!t) return false;
-    own[(*nown)++] = c->in[i] = t;
+    if (!c->in[i]) continue;
+    heed_dtype d = c->in[i]->dtype;
+    if (!rule->moves && heed_dtype_is_half(d)) return false;
+    if (!rule->promote || rule->fixed & HEED_NEED(i)) continue;
+    if (first == HEED_NDTYPE) first = d;
+    else if (d != first) return false;
   }
-  return true;
+  return !rule->to_float || heed_dtype_is_float(first);
+}
+
+/* A view; of a tensor that may have a gradient, it joins its family. */
+static heed_tensor *view_of(const heed_call *c, const heed_result *r) {
+  heed_tensor *t =
+      heed_tensor_view(r->base, &r->shape, r->stride, r->offset);
+  if (!t || grad_off || !c->op->rule->backward ||
+      !heed_dtype_is_float(t->dtype) || heed_family_join(t, r->base))
+    return t;
+  heed_tensor_drop(t);
+  return NULL;
 }
 
 static bool allocate(heed_call *c) {
   for (int k = 0; k < c->nout; k++) {
     heed_result *r = &c->result[k];
-    if (k == 0 && c->op->rule->in_place) {
-      c->out[0] = heed_tensor_ref(c->in[c->op->rule->in_place - 1]);
+    if (k == 0 && c->in_place) {
+      c->out[0] = heed_tensor_ref(c->in[c->in_place - 1]);
     } else if (r->base) {
-      c->out[k] = heed_tensor_view(r->base, &r->shape, r->stride, r->offset);
+      c->out[k] = view_of(c, r);
     } else {
       c->out[k] = heed_tensor_new(c->op->name, r->dtype, &r->shape);
     }
@@ -179,20 +204,25 @@ static bool allocate(heed_call *c) {
   return true;
 }
 
-/* An overwritten tensor must not be one whose gradient would be lost. */
+/* May input in_place - 1 be overwritten? No place of it may be two elements,
+   and no gradient may be lost. */
 static bool check_in_place(const heed_call *c) {
-  int i = c->op->rule->in_place - 1;
+  int i = c->in_place - 1;
   const heed_tensor *t = c->in[i];
+  const char *name = heed_input_name(c, i);
+  if (heed_tensor_is_folded(t))
+    return heed_fail("%s: %s %s is expanded or unfolded, so several of its "
+                     "elements are one place in memory; write to a copy "
+                     "(clone)", c->op->name, name,
+                     heed_shape_text(&t->shape));
   if (grad_off || (!heed_tensor_tracks(t) && !c->need)) return true;
   if (t->requires_grad && !t->node)
     return heed_fail("%s: %s is a leaf that wants gradients; write to it "
-                     "inside heed.no_grad", c->op->name,
-                     heed_input_name(c, i));
-  if (t->storage->refs > 1)
-    return heed_fail("%s: %s shares its storage with other tensors and takes "
-                     "part in gradients; write to a copy (clone)",
-                     c->op->name, heed_input_name(c, i));
-  return true;
+                     "inside heed.no_grad", c->op->name, name);
+  if (!c->op->rule->backward && heed_tensor_tracks(t))
+    return heed_fail("%s: %s takes part in gradients, and %s has none; write "
+                     "to a copy (clone)", c->op->name, name, c->op->name);
+  return heed_family_check_write(c, t);
 }
 
 static uint32_t needed(const heed_call *c) {
@@ -205,35 +235,180 @@ static uint32_t needed(const heed_call *c) {
   return need;
 }
 
+/* Can x hold what its op gives? Floats hold numbers, integers integers. */
+static bool holds_result(const heed_call *c, heed_dtype result) {
+  const heed_tensor *x = c->in[0];
+  if (x->dtype == result || heed_dtype_is_float(x->dtype)) return true;
+  if (heed_dtype_is_integer(x->dtype) && !heed_dtype_is_float(result))
+    return true;
+  return heed_fail("%s: %s %s cannot hold a result of %s", c->op->name,
+                   heed_input_name(c, 0), heed_tensor_text(x),
+                   heed_dtype_name(result));
+}
+
+/* Is that the result's shape, so that it can be written over x? */
+static bool same_shape(const heed_call *c, const heed_shape *result) {
+  const heed_tensor *x = c->in[0];
+  return heed_shape_equal(&x->shape, result) ||
+         heed_fail("%s: the result %s does not fit into %s %s", c->op->name,
+                   heed_shape_text(result), heed_input_name(c, 0),
+                   heed_shape_text(&x->shape));
+}
+
+static heed_tensor *run_on(const char *name, heed_tensor **in, int nin) {
+  const heed_op *op = heed_op_find(name);
+  heed_call c = {.op = op, .nin = nin, .in = in};
+  return heed_apply(&c) ? c.out[0] : NULL;
+}
+
+/* Copies what is about to be overwritten, if backward needs its value. */
+static bool save_before(heed_call *c) {
+  const heed_rule *rule = c->op->rule;
+  if (!c->in_place || !(rule->keep[c->in_place - 1] & c->need)) return true;
+  bool was = heed_grad_mode(false);
+  c->before = run_on("clone", &c->in[c->in_place - 1], 1);
+  heed_grad_mode(was);
+  return c->before != NULL;
+}
+
+/* The result goes over input 0 of the in-place form of an op. */
+static bool check_twin(const heed_call *c) {
+  return !c->op->twin || !c->in_place ||
+         (same_shape(c, &c->result[0].shape) &&
+          holds_result(c, c->result[0].dtype));
+}
+
+static bool compute(heed_call *c) {
+  const heed_rule *rule = c->op->rule;
+  if (!allocate(c)) return false;
+  if (rule->forward && !rule->forward(c)) return false;
+  if (c->in_place) c->out[0]->storage->version++;
+  return !c->need || heed_node_record(c);
+}
+
 static bool run(heed_call *c) {
   c->nout = 0;
   c->need = needed(c);
+  c->before = NULL;
   memset(c->out, 0, sizeof c->out);
-  const heed_rule *rule = c->op->rule;
-  if (!rule->check(c)) return false;
-  if (rule->in_place && !check_in_place(c)) return false;
-  if (!allocate(c) || (rule->forward && !rule->forward(c)) ) {
-    drop_results(c);
-    return false;
+  if (!c->op->rule->check(c)) return false;
+  if (c->in_place && !check_in_place(c)) return false;
+  if (!check_twin(c) || !save_before(c)) return false;
+  bool ok = compute(c);
+  heed_tensor_drop(c->before);
+  if (!ok) drop_results(c);
+  return ok;
+}
+
+/* A copy of the input list, with the references that were made for it. */
+typedef struct inputs {
+  heed_tensor **in, *few[HEED_MAX_KEEP];
+  heed_tensor **own, *few_own[HEED_MAX_KEEP];
+  int n, nown;
+} inputs;
+
+static bool inputs_open(inputs *s, const heed_call *c) {
+  s->n = c->nin;
+  s->nown = 0;
+  s->in = s->few;
+  s->own = s->few_own;
+  if (c->nin > HEED_MAX_KEEP) {
+    s->in = heed_mem_alloc(2 * sizeof *s->in * (size_t)c->nin);
+    if (!s->in) return false;
+    s->own = s->in + c->nin;
   }
-  if (rule->in_place) c->out[0]->storage->version++;
-  if (c->need && !heed_node_record(c)) {
-    drop_results(c);
-    return false;
+  memcpy(s->in, c->in, sizeof *s->in * (size_t)c->nin);
+  return true;
+}
+
+static void inputs_close(inputs *s) {
+  while (s->nown > 0) heed_tensor_drop(s->own[--s->nown]);
+  if (s->in != s->few)
+    heed_mem_free(s->in, 2 * sizeof *s->in * (size_t)s->n);
+}
+
+/* Puts t, which may be NULL after a failure, in the place of input i. */
+static bool inputs_own(inputs *s, int i, heed_tensor *t) {
+  if (!t) return false;
+  s->own[s->nown++] = s->in[i] = t;
+  return true;
+}
+
+static bool cast_inputs(heed_call *c, inputs *s) {
+  heed_dtype common = common_dtype(c);
+  for (int i = 0; i < c->nin; i++) {
+    if (!c->in[i]) continue;
+    heed_dtype d = dtype_of(c, i, common);
+    if (d != c->in[i]->dtype && !inputs_own(s, i, cast(c->in[i], d)))
+      return false;
   }
   return true;
 }
 
-bool heed_apply(heed_call *c) {
-  if (!c->op->rule->promote) return run(c);
-  heed_tensor *own[HEED_MAX_KEEP], **caller = c->in, *in[HEED_MAX_KEEP];
-  int nown = 0;
-  /* promoting ops have few inputs; longer lists are cast by their caller */
-  int n = c->nin < HEED_MAX_KEEP ? c->nin : HEED_MAX_KEEP;
-  memcpy(in, caller, sizeof *in * (size_t)n);
-  c->in = in;
-  bool ok = promote(c, own, &nown) && run(c);
+static bool run_cast(heed_call *c) {
+  if (inputs_fit(c)) return run(c);
+  inputs s;
+  heed_tensor **caller = c->in;
+  if (!inputs_open(&s, c)) return false;
+  bool ok = cast_inputs(c, &s);
+  c->in = s.in;
+  ok = ok && run(c);
   c->in = caller;
-  while (nown > 0) heed_tensor_drop(own[--nown]);
+  inputs_close(&s);
   return ok;
+}
+
+/* The plain op, then a copy of its result into x. */
+static bool run_and_copy(heed_call *c) {
+  heed_tensor *x = c->in[0];
+  c->in_place = 0;
+  if (!run_cast(c)) return false;
+  heed_tensor *y = c->out[0];
+  for (int k = 1; k < c->nout; k++) heed_tensor_drop(c->out[k]);
+  bool ok = same_shape(c, &y->shape) && holds_result(c, y->dtype);
+  c->nout = 1;
+  c->out[0] = ok ? run_on("copy_", (heed_tensor *[]){x, y}, 2) : NULL;
+  heed_tensor_drop(y);
+  return c->out[0] != NULL;
+}
+
+/* Everything but x in the dtype of x, and apart from what is written. */
+static bool fit_to_x(heed_call *c, inputs *s) {
+  heed_tensor *x = c->in[0];
+  for (int i = 1; i < c->nin; i++) {
+    heed_tensor *t = c->in[i];
+    if (!t) continue;
+    heed_dtype d = dtype_of(c, i, x->dtype);
+    if (d != t->dtype ? !inputs_own(s, i, cast(t, d))
+                      : heed_tensor_overlaps(t, x) &&
+                            !inputs_own(s, i, run_on("clone", &t, 1)))
+      return false;
+  }
+  return true;
+}
+
+static bool run_over_x(heed_call *c) {
+  if (!holds_result(c, c->op->rule->promote ? common_dtype(c)
+                                            : c->in[0]->dtype))
+    return false;
+  inputs s;
+  heed_tensor **caller = c->in;
+  if (!inputs_open(&s, c)) return false;
+  bool ok = fit_to_x(c, &s);
+  c->in = s.in;
+  c->in_place = 1;
+  ok = ok && run(c);
+  c->in = caller;
+  inputs_close(&s);
+  return ok;
+}
+
+bool heed_apply(heed_call *c) {
+  const heed_rule *rule = c->op->rule;
+  if (!c->op->twin) {
+    c->in_place = rule->in_place;
+    return run_cast(c);
+  }
+  bool direct = rule->elementwise && !heed_dtype_is_half(c->in[0]->dtype);
+  return direct ? run_over_x(c) : run_and_copy(c);
 }

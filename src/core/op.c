@@ -186,6 +186,8 @@ bool heed_ops_parse(heed_op *op) {
       return heed_fail("%s: too many parameters", op->name);
     heed_param *p = &op->param[op->nparam++];
     if (!parse_param(op, p, at)) return false;
+    /* what is overwritten must be a tensor */
+    if (op->twin && op->nparam == 1) p->kind = HEED_KIND_TENSOR;
     if (p->kind <= HEED_KIND_TENSORS) op->ninput++;
     at = comma ? comma + 1 : NULL;
   }

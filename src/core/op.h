@@ -71,6 +71,10 @@ typedef struct heed_rule {
   bool to_float;  /* with promote: to float32 when they are no floats */
   bool fused;     /* backward is no op: it cannot be differentiated again */
   int in_place;   /* the result is input in_place - 1 itself, overwritten */
+  bool moves;     /* only moves elements: takes float16 and bfloat16 as they
+                     are, which other ops get as float32 */
+  bool elementwise; /* forward may write a result of any strides, which may be
+                       input 0 itself */
 } heed_rule;
 
 #define HEED_ALWAYS 0xffffffffu
@@ -82,6 +86,7 @@ typedef struct heed_op {
   const char *signature; /* as written in ops.def */
   const heed_rule *rule;
   int nreturn; /* results that a caller gets; the others are for backward */
+  bool twin;   /* the in-place form of the op before it in the table */
   int nparam, ninput;
   heed_param param[HEED_MAX_PARAM];
 } heed_op;
@@ -102,6 +107,8 @@ typedef struct heed_call {
   heed_result result[HEED_MAX_OUT];
   heed_tensor *out[HEED_MAX_OUT];
   uint32_t need;  /* bit i: input i wants a gradient (HEED_NEED) */
+  int in_place;   /* result 0 is input in_place - 1; set by heed_apply */
+  heed_tensor *before; /* a copy of that input, where backward needs it */
 } heed_call;
 
 /* For check: sets result k. A result that only backward uses comes after

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "core/family.h"
 #include "core/node.h"
 
 static heed_storage *storage_new(size_t bytes) {
@@ -45,6 +46,8 @@ static heed_tensor *shell_new(heed_dtype dtype, const heed_shape *shape) {
   t->storage = NULL;
   t->node = NULL;
   t->slot = 0;
+  t->family = NULL;
+  t->seen = 0;
   t->requires_grad = t->weak = t->watched = false;
   t->grad = NULL;
   return t;
@@ -71,13 +74,9 @@ heed_tensor *heed_tensor_new(const char *op, heed_dtype dtype,
 heed_tensor *heed_tensor_scalar(heed_dtype dtype, double f, int64_t i) {
   heed_tensor *t = heed_tensor_new("scalar", dtype, &(heed_shape){0});
   if (!t) return NULL;
-  void *data = t->storage->data;
-  switch (dtype) {
-    case HEED_BOOL: *(unsigned char *)data = i != 0; break;
-    case HEED_INT64: *(int64_t *)data = i; break;
-    case HEED_FLOAT32: *(float *)data = (float)f; break;
-    default: *(double *)data = f; break;
-  }
+  heed_element_store(dtype, t->storage->data, 0,
+                     !heed_dtype_is_float(dtype),
+                     (heed_value){.f = f, .i = i});
   return t;
 }
 
@@ -111,9 +110,14 @@ void heed_tensor_drop(heed_tensor *t) {
   storage_count(t->storage, -1, 0);
   heed_tensor *grad = t->grad;
   heed_node *node = t->node;
+  heed_family_leave(t);
   heed_mem_free(t, sizeof *t);
   heed_tensor_drop(grad);
   heed_node_drop(node);
+}
+
+bool heed_tensor_tracks(const heed_tensor *t) {
+  return t->requires_grad || t->node || heed_family_behind(t);
 }
 
 void heed_tensor_watch(heed_tensor *t, int64_t *count) {
@@ -138,6 +142,38 @@ bool heed_tensor_is_contiguous(const heed_tensor *t) {
     step *= t->shape.dim[i];
   }
   return true;
+}
+
+/* Taken by growing strides, every dimension must step over all that the ones
+   before it reach. */
+bool heed_tensor_is_folded(const heed_tensor *t) {
+  bool done[HEED_MAX_DIM] = {false};
+  int64_t reach = 0; /* of the dimensions done, from the first element */
+  if (heed_tensor_numel(t) < 2) return false;
+  for (int round = 0; round < t->shape.ndim; round++) {
+    int next = -1;
+    int64_t step = INT64_MAX;
+    for (int d = 0; d < t->shape.ndim; d++) {
+      int64_t stride = t->stride[d] < 0 ? -t->stride[d] : t->stride[d];
+      if (done[d] || t->shape.dim[d] == 1 || stride >= step) continue;
+      next = d;
+      step = stride;
+    }
+    if (next < 0) break;
+    if (step <= reach) return true;
+    reach += step * (t->shape.dim[next] - 1);
+    done[next] = true;
+  }
+  return false;
+}
+
+bool heed_tensor_overlaps(const heed_tensor *a, const heed_tensor *b) {
+  if (a->storage != b->storage) return false;
+  if (a->offset != b->offset || !heed_shape_equal(&a->shape, &b->shape))
+    return true;
+  for (int d = 0; d < a->shape.ndim; d++)
+    if (a->shape.dim[d] > 1 && a->stride[d] != b->stride[d]) return true;
+  return false;
 }
 
 const char *heed_tensor_text(const heed_tensor *t) {

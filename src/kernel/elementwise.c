@@ -1,100 +1,17 @@
 /*
  * elementwise - functions of one or two numbers over rows. Layer: kernel.
- * Read first: kernel.h, vec.h.
+ * Read first: kernel.h, loop.h, vec.h.
  *
- * LOOP1 and LOOP2 make a loop of heed_loop1 or heed_loop2 from an expression
- * in a (and b). Rows without gaps, and numbers repeated along a row (stride
- * 0), have loops of their own that the compiler turns into vector code.
  * A result depends on its operands only, not on strides or places in a row.
  *
- * bool is a byte of 0 or 1. int64 wraps. NaN stays NaN unless said otherwise.
+ * bool is a byte of 0 or 1. Integers wrap. NaN stays NaN unless said otherwise.
  */
 #include <math.h>
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "kernel/loop.h"
 #include "kernel/vec.h"
-
-/* Element i of the result depends on elements i only: y may be a or b, and
-   the compiler need not look for overlap. */
-#if defined(__clang__)
-/* it warns where vectors are turned off, as by -O1 */
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
-#define LOOP1(name, To, From, expression)                            \
-  static void name(int64_t n, void *to, int64_t sy, const void *from, \
-                   int64_t sa) {                                     \
-    To *y = to;                                                      \
-    const From *pa = from;                                           \
-    if (sy == 1 && sa == 1) {                                        \
-      INDEPENDENT for (int64_t i = 0; i < n; i++) {                  \
-        const From a = pa[i];                                        \
-        y[i] = (To)(expression);                                     \
-      }                                                              \
-      return;                                                        \
-    }                                                                \
-    for (int64_t i = 0; i < n; i++) {                                \
-      const From a = pa[i * sa];                                     \
-      y[i * sy] = (To)(expression);                                  \
-    }                                                                \
-  }
-
-#define LOOP2(name, To, From, expression)                               \
-  static void name(int64_t n, void *to, int64_t sy, const void *from_a, \
-                   int64_t sa, const void *from_b, int64_t sb) {        \
-    To *y = to;                                                         \
-    const From *pa = from_a, *pb = from_b;                              \
-    if (sy == 1 && sa == 1 && sb == 1) {                                \
-      INDEPENDENT for (int64_t i = 0; i < n; i++) {                     \
-        const From a = pa[i], b = pb[i];                                \
-        y[i] = (To)(expression);                                        \
-      }                                                                 \
-    } else if (sy == 1 && sa == 1 && sb == 0 && n > 0) {                \
-      const From b = *pb;                                               \
-      INDEPENDENT for (int64_t i = 0; i < n; i++) {                     \
-        const From a = pa[i];                                           \
-        y[i] = (To)(expression);                                        \
-      }                                                                 \
-    } else if (sy == 1 && sa == 0 && sb == 1 && n > 0) {                \
-      const From a = *pa;                                               \
-      INDEPENDENT for (int64_t i = 0; i < n; i++) {                     \
-        const From b = pb[i];                                           \
-        y[i] = (To)(expression);                                        \
-      }                                                                 \
-    } else {                                                            \
-      for (int64_t i = 0; i < n; i++) {                                 \
-        const From a = pa[i * sa], b = pb[i * sb];                      \
-        y[i * sy] = (To)(expression);                                   \
-      }                                                                 \
-    }                                                                   \
-  }
-
-/* The same for expressions that no compiler makes vectors of. */
-#define EACH1(name, To, From, expression)                             \
-  static void name(int64_t n, void *to, int64_t sy, const void *from, \
-                   int64_t sa) {                                      \
-    To *y = to;                                                       \
-    const From *pa = from;                                            \
-    for (int64_t i = 0; i < n; i++) {                                 \
-      const From a = pa[i * sa];                                      \
-      y[i * sy] = (To)(expression);                                   \
-    }                                                                 \
-  }
-
-#define EACH2(name, To, From, expression)                               \
-  static void name(int64_t n, void *to, int64_t sy, const void *from_a, \
-                   int64_t sa, const void *from_b, int64_t sb) {        \
-    To *y = to;                                                         \
-    const From *pa = from_a, *pb = from_b;                              \
-    for (int64_t i = 0; i < n; i++) {                                   \
-      const From a = pa[i * sa], b = pb[i * sb];                        \
-      y[i * sy] = (To)(expression);                                     \
-    }                                                                   \
-  }
 
 /* A piece of a row with gaps is packed into a buffer, and back: gathered
    lane by lane in the loop itself, vectors wait for each lane. */
@@ -159,7 +76,7 @@ static void spread(float *y, int64_t stride, int64_t n, const float *buffer) {
     }                                                                     \
   }
 
-/* ---- int64: wrapping arithmetic through unsigned ------------------------ */
+/* ---- integers: wrapping arithmetic through unsigned --------------------- */
 
 typedef uint64_t u64;
 
@@ -189,18 +106,27 @@ static inline int64_t pow_i(int64_t a, int64_t b) {
   return (int64_t)y;
 }
 
-LOOP1(neg_int64, int64_t, int64_t, 0 - (u64)a)
-LOOP1(abs_int64, int64_t, int64_t, a < 0 ? 0 - (u64)a : (u64)a)
-LOOP1(sign_int64, int64_t, int64_t, (a > 0) - (a < 0))
-LOOP1(relu_int64, int64_t, int64_t, a > 0 ? a : 0)
-LOOP2(add_int64, int64_t, int64_t, (u64)a + (u64)b)
-LOOP2(sub_int64, int64_t, int64_t, (u64)a - (u64)b)
-LOOP2(mul_int64, int64_t, int64_t, (u64)a * (u64)b)
-EACH2(floor_div_int64, int64_t, int64_t, floor_div_i(a, b))
-EACH2(remainder_int64, int64_t, int64_t, remainder_i(a, b))
-EACH2(pow_int64, int64_t, int64_t, pow_i(a, b))
-LOOP2(maximum_int64, int64_t, int64_t, a > b ? a : b)
-LOOP2(minimum_int64, int64_t, int64_t, a < b ? a : b)
+static inline u64 abs_i(int64_t a) { return a < 0 ? 0 - (u64)a : (u64)a; }
+static inline int64_t sign_i(int64_t a) { return (a > 0) - (a < 0); }
+
+/* A loop for each integer dtype: computed wide, cut to size. */
+#define INTEGERS(LOOP, name, expression)             \
+  LOOP(name##_uint8, uint8_t, uint8_t, expression)   \
+  LOOP(name##_int32, int32_t, int32_t, expression)   \
+  LOOP(name##_int64, int64_t, int64_t, expression)
+
+INTEGERS(LOOP1, neg, 0 - (u64)a)
+INTEGERS(LOOP1, abs, abs_i(a))
+INTEGERS(LOOP1, sign, sign_i(a))
+INTEGERS(LOOP1, relu, a > 0 ? a : 0)
+INTEGERS(LOOP2, add, (u64)a + (u64)b)
+INTEGERS(LOOP2, sub, (u64)a - (u64)b)
+INTEGERS(LOOP2, mul, (u64)a * (u64)b)
+INTEGERS(EACH2, floor_div, floor_div_i(a, b))
+INTEGERS(EACH2, remainder, remainder_i(a, b))
+INTEGERS(EACH2, pow, pow_i(a, b))
+INTEGERS(LOOP2, maximum, a > b ? a : b)
+INTEGERS(LOOP2, minimum, a < b ? a : b)
 
 /* ---- bool: + is or, * is and -------------------------------------------- */
 
@@ -291,6 +217,10 @@ static void pow_float64(int64_t n, void *y, int64_t sy, const void *a,
     pow_any_float64(n, y, sy, a, sa, b, sb);
 }
 
+LOOP1(copy_1, uint8_t, uint8_t, a)
+LOOP1(copy_4, int32_t, int32_t, a)
+LOOP1(copy_8, int64_t, int64_t, a)
+
 /* ---- functions: float32 on vectors, float64 by the C library ------------- */
 
 /* x cut at both ends, so that inf meets no 0; NaN stays. */
@@ -371,72 +301,58 @@ EACH2(silu_bwd_float64, double, double, b * silu_slope_d(a))
 
 /* ---- bool results; of floats, all but 0 is true, NaN too ----------------- */
 
-#define COMPARE(name, expression)                            \
-  LOOP2(name##_bool, uint8_t, uint8_t, expression)           \
-  LOOP2(name##_int64, uint8_t, int64_t, expression)          \
-  LOOP2(name##_float32, uint8_t, float, expression)          \
-  LOOP2(name##_float64, uint8_t, double, expression)
+#define COMPARE_NUMBERS(LOOP, name, expression)  \
+  LOOP(name##_uint8, uint8_t, uint8_t, expression) \
+  LOOP(name##_int32, uint8_t, int32_t, expression) \
+  LOOP(name##_int64, uint8_t, int64_t, expression) \
+  LOOP(name##_float32, uint8_t, float, expression) \
+  LOOP(name##_float64, uint8_t, double, expression)
+#define COMPARE(LOOP, name, expression)          \
+  LOOP(name##_bool, uint8_t, uint8_t, expression) \
+  COMPARE_NUMBERS(LOOP, name, expression)
 
-COMPARE(eq, a == b)
-COMPARE(ne, a != b)
-COMPARE(lt, a < b)
-COMPARE(le, a <= b)
-COMPARE(gt, a > b)
-COMPARE(ge, a >= b)
+COMPARE(LOOP2, eq, a == b)
+COMPARE(LOOP2, ne, a != b)
+COMPARE(LOOP2, lt, a < b)
+COMPARE(LOOP2, le, a <= b)
+COMPARE(LOOP2, gt, a > b)
+COMPARE(LOOP2, ge, a >= b)
 
-LOOP2(logical_and_int64, uint8_t, int64_t, (a != 0) & (b != 0))
-LOOP2(logical_and_float32, uint8_t, float, (a != 0) & (b != 0))
-LOOP2(logical_and_float64, uint8_t, double, (a != 0) & (b != 0))
-LOOP2(logical_or_int64, uint8_t, int64_t, (a != 0) | (b != 0))
-LOOP2(logical_or_float32, uint8_t, float, (a != 0) | (b != 0))
-LOOP2(logical_or_float64, uint8_t, double, (a != 0) | (b != 0))
+COMPARE_NUMBERS(LOOP2, logical_and, (a != 0) & (b != 0))
+COMPARE_NUMBERS(LOOP2, logical_or, (a != 0) | (b != 0))
+COMPARE(LOOP1, logical_not, a == 0)
 
-LOOP1(logical_not_bool, uint8_t, uint8_t, a == 0)
-LOOP1(logical_not_int64, uint8_t, int64_t, a == 0)
-LOOP1(logical_not_float32, uint8_t, float, a == 0)
-LOOP1(logical_not_float64, uint8_t, double, a == 0)
-LOOP1(isnan_bool, uint8_t, uint8_t, a & 0)
-LOOP1(isnan_int64, uint8_t, int64_t, a & 0)
+/* Integers are never NaN and always finite. */
 LOOP1(isnan_float32, uint8_t, float, a != a)
 LOOP1(isnan_float64, uint8_t, double, a != a)
-LOOP1(isfinite_bool, uint8_t, uint8_t, (a & 0) == 0)
-LOOP1(isfinite_int64, uint8_t, int64_t, (a & 0) == 0)
 LOOP1(isfinite_float32, uint8_t, float, fabsf(a) < INFINITY)
 LOOP1(isfinite_float64, uint8_t, double, fabs(a) < (double)INFINITY)
+LOOP1(never_1, uint8_t, uint8_t, a & 0)
+LOOP1(never_4, uint8_t, int32_t, a & 0)
+LOOP1(never_8, uint8_t, int64_t, a & 0)
+LOOP1(always_1, uint8_t, uint8_t, (a & 0) == 0)
+LOOP1(always_4, uint8_t, int32_t, (a & 0) == 0)
+LOOP1(always_8, uint8_t, int64_t, (a & 0) == 0)
 
-/* ---- casts -------------------------------------------------------------- */
+/* ---- the tables --------------------------------------------------------- */
 
-/* Cuts towards 0; out of range gives the nearest end, NaN gives 0. */
-static inline int64_t to_int64(double a) {
-  if (a != a) return 0;
-  if (a >= 9223372036854775808.0) return INT64_MAX;
-  if (a < -9223372036854775808.0) return INT64_MIN;
-  return (int64_t)a;
-}
-
-LOOP1(copy_bool, uint8_t, uint8_t, a)
-LOOP1(bool_from_int64, uint8_t, int64_t, a != 0)
-LOOP1(bool_from_float32, uint8_t, float, a != 0)
-LOOP1(bool_from_float64, uint8_t, double, a != 0)
-LOOP1(int64_from_bool, int64_t, uint8_t, a)
-LOOP1(copy_int64, int64_t, int64_t, a)
-LOOP1(int64_from_float32, int64_t, float, to_int64(a))
-LOOP1(int64_from_float64, int64_t, double, to_int64(a))
-LOOP1(float32_from_bool, float, uint8_t, a)
-LOOP1(float32_from_int64, float, int64_t, a)
-LOOP1(copy_float32, float, float, a)
-LOOP1(float32_from_float64, float, double, a)
-LOOP1(float64_from_bool, double, uint8_t, a)
-LOOP1(float64_from_int64, double, int64_t, a)
-LOOP1(float64_from_float32, double, float, a)
-LOOP1(copy_float64, double, double, a)
-
-/* ---- the tables; columns: bool, int64, float32, float64 ------------------ */
-
-#define FLOATS(name) {NULL, NULL, name##_float32, name##_float64}
-#define NUMBERS(name) {NULL, name##_int64, name##_float32, name##_float64}
-#define ALL(name) \
-  {name##_bool, name##_int64, name##_float32, name##_float64}
+/* Halves have no entries: arithmetic reads them as float32. */
+#define FLOATS(name) \
+  {[HEED_FLOAT32] = name##_float32, [HEED_FLOAT64] = name##_float64}
+#define WITH(first, name)                                           \
+  {[HEED_BOOL] = first, [HEED_UINT8] = name##_uint8,                \
+   [HEED_INT32] = name##_int32, [HEED_INT64] = name##_int64,        \
+   [HEED_FLOAT32] = name##_float32, [HEED_FLOAT64] = name##_float64}
+#define NUMBERS(name) WITH(NULL, name)
+#define ALL(name) WITH(name##_bool, name)
+/* Integers are whole: the function gives them back. */
+#define WHOLE(name)                                                    \
+  {[HEED_UINT8] = copy_1, [HEED_INT32] = copy_4, [HEED_INT64] = copy_8, \
+   [HEED_FLOAT32] = name##_float32, [HEED_FLOAT64] = name##_float64}
+#define KIND(integers, name)                                            \
+  {[HEED_BOOL] = integers##_1, [HEED_UINT8] = integers##_1,             \
+   [HEED_INT32] = integers##_4, [HEED_INT64] = integers##_8,            \
+   [HEED_FLOAT32] = name##_float32, [HEED_FLOAT64] = name##_float64}
 
 static heed_loop1 *const unary[HEED_NUNARY][HEED_NDTYPE] = {
     [HEED_UNARY_neg] = NUMBERS(neg),
@@ -455,36 +371,32 @@ static heed_loop1 *const unary[HEED_NUNARY][HEED_NDTYPE] = {
     [HEED_UNARY_gelu] = FLOATS(gelu),
     [HEED_UNARY_gelu_tanh] = FLOATS(gelu_tanh),
     [HEED_UNARY_silu] = FLOATS(silu),
-    [HEED_UNARY_floor] = {NULL, copy_int64, floor_float32, floor_float64},
-    [HEED_UNARY_ceil] = {NULL, copy_int64, ceil_float32, ceil_float64},
-    [HEED_UNARY_round] = {NULL, copy_int64, round_float32, round_float64},
+    [HEED_UNARY_floor] = WHOLE(floor),
+    [HEED_UNARY_ceil] = WHOLE(ceil),
+    [HEED_UNARY_round] = WHOLE(round),
     [HEED_UNARY_logical_not] = ALL(logical_not),
-    [HEED_UNARY_isnan] = ALL(isnan),
-    [HEED_UNARY_isfinite] = ALL(isfinite),
+    [HEED_UNARY_isnan] = KIND(never, isnan),
+    [HEED_UNARY_isfinite] = KIND(always, isfinite),
 };
 
 static heed_loop2 *const binary[HEED_NBINARY][HEED_NDTYPE] = {
-    [HEED_BINARY_add] = {or_bool, add_int64, add_float32, add_float64},
+    [HEED_BINARY_add] = WITH(or_bool, add),
     [HEED_BINARY_sub] = NUMBERS(sub),
-    [HEED_BINARY_mul] = {and_bool, mul_int64, mul_float32, mul_float64},
+    [HEED_BINARY_mul] = WITH(and_bool, mul),
     [HEED_BINARY_div] = FLOATS(div),
     [HEED_BINARY_floor_div] = NUMBERS(floor_div),
     [HEED_BINARY_remainder] = NUMBERS(remainder),
     [HEED_BINARY_pow] = NUMBERS(pow),
-    [HEED_BINARY_maximum] = {or_bool, maximum_int64, maximum_float32,
-                             maximum_float64},
-    [HEED_BINARY_minimum] = {and_bool, minimum_int64, minimum_float32,
-                             minimum_float64},
+    [HEED_BINARY_maximum] = WITH(or_bool, maximum),
+    [HEED_BINARY_minimum] = WITH(and_bool, minimum),
     [HEED_BINARY_eq] = ALL(eq),
     [HEED_BINARY_ne] = ALL(ne),
     [HEED_BINARY_lt] = ALL(lt),
     [HEED_BINARY_le] = ALL(le),
     [HEED_BINARY_gt] = ALL(gt),
     [HEED_BINARY_ge] = ALL(ge),
-    [HEED_BINARY_logical_and] = {and_bool, logical_and_int64,
-                                 logical_and_float32, logical_and_float64},
-    [HEED_BINARY_logical_or] = {or_bool, logical_or_int64,
-                                logical_or_float32, logical_or_float64},
+    [HEED_BINARY_logical_and] = WITH(and_bool, logical_and),
+    [HEED_BINARY_logical_or] = WITH(or_bool, logical_or),
     [HEED_BINARY_relu_bwd] = FLOATS(relu_bwd),
     [HEED_BINARY_tanh_bwd] = FLOATS(tanh_bwd),
     [HEED_BINARY_sigmoid_bwd] = FLOATS(sigmoid_bwd),
@@ -493,19 +405,8 @@ static heed_loop2 *const binary[HEED_NBINARY][HEED_NDTYPE] = {
     [HEED_BINARY_silu_bwd] = FLOATS(silu_bwd),
 };
 
-/* [to][from] */
-static heed_loop1 *const cast[HEED_NDTYPE][HEED_NDTYPE] = {
-    {copy_bool, bool_from_int64, bool_from_float32, bool_from_float64},
-    {int64_from_bool, copy_int64, int64_from_float32, int64_from_float64},
-    {float32_from_bool, float32_from_int64, copy_float32,
-     float32_from_float64},
-    {float64_from_bool, float64_from_int64, float64_from_float32,
-     copy_float64},
-};
-
 HEED_FILL(elementwise);
 HEED_FILL(elementwise) {
   memcpy(k->unary, unary, sizeof unary);
   memcpy(k->binary, binary, sizeof binary);
-  memcpy(k->cast, cast, sizeof cast);
 }

@@ -39,7 +39,7 @@ typedef enum heed_binary {
 /*
  * Reductions take their elements into accumulators, which the caller starts,
  * so that a result may come from several calls. An accumulator of
- *   SUM, PROD  is a double for floats, an int64 for int64 (wrapping) and bool;
+ *   SUM, PROD  is a double for floats, an int64 (wrapping) for the others;
  *              starts at 0, 1
  *   MAX, MIN   has the dtype of the elements; starts with one of them; NaN
  *              stays
@@ -102,7 +102,8 @@ typedef struct heed_kernels {
      write bool. */
   heed_loop1 *unary[HEED_NUNARY][HEED_NDTYPE];
   heed_loop2 *binary[HEED_NBINARY][HEED_NDTYPE];
-  heed_loop1 *cast[HEED_NDTYPE][HEED_NDTYPE]; /* [to][from] */
+
+  heed_loop1 *cast[HEED_NDTYPE][HEED_NDTYPE]; /* cast.c: [to][from] */
 
   /* reduce.c; spread of floats only */
   heed_loop_reduce *reduce[HEED_NREDUCE][HEED_NDTYPE];

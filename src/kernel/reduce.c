@@ -166,26 +166,37 @@ SUM_COLUMNS(sum_float64_columns, double)
   ROW(name, From, Acc, expression)        \
   COLUMNS(name##_columns, From, Acc, expression)
 
-BOTH(sum_bool, uint8_t, int64_t, acc + v)
-BOTH(sum_int64, int64_t, int64_t, (u64)acc + (u64)v)
-BOTH(prod_bool, uint8_t, int64_t, acc * v)
-BOTH(prod_int64, int64_t, int64_t, (u64)acc * (u64)v)
+/* One for each dtype that counts in int64. */
+#define COUNTED(name, expression)                  \
+  BOTH(name##_bool, uint8_t, int64_t, expression)  \
+  BOTH(name##_uint8, uint8_t, int64_t, expression) \
+  BOTH(name##_int32, int32_t, int64_t, expression) \
+  BOTH(name##_int64, int64_t, int64_t, expression)
+/* One for each integer dtype, in that dtype. */
+#define INTEGERS(name, expression)                 \
+  BOTH(name##_uint8, uint8_t, uint8_t, expression) \
+  BOTH(name##_int32, int32_t, int32_t, expression) \
+  BOTH(name##_int64, int64_t, int64_t, expression)
+#define TRUTH(name, operator)                                    \
+  BOTH(name##_bool, uint8_t, uint8_t, acc operator v)            \
+  BOTH(name##_uint8, uint8_t, uint8_t, acc operator(v != 0))     \
+  BOTH(name##_int32, int32_t, uint8_t, acc operator(v != 0))     \
+  BOTH(name##_int64, int64_t, uint8_t, acc operator(v != 0))     \
+  BOTH(name##_float32, float, uint8_t, acc operator(v != 0))     \
+  BOTH(name##_float64, double, uint8_t, acc operator(v != 0))
+
+COUNTED(sum, (u64)acc + (u64)v)
+COUNTED(prod, (u64)acc * (u64)v)
 BOTH(prod_float32, float, double, acc * (double)v)
 BOTH(prod_float64, double, double, acc * v)
-BOTH(max_int64, int64_t, int64_t, acc > v ? acc : v)
-BOTH(min_int64, int64_t, int64_t, acc < v ? acc : v)
+INTEGERS(max, acc > v ? acc : v)
+INTEGERS(min, acc < v ? acc : v)
 BOTH(max_float64, double, double, GREATER(acc, v))
 BOTH(min_float64, double, double, LESSER(acc, v))
 COLUMNS(max_float32_columns, float, float, GREATER(acc, v))
 COLUMNS(min_float32_columns, float, float, LESSER(acc, v))
-BOTH(any_bool, uint8_t, uint8_t, acc | v)
-BOTH(any_int64, int64_t, uint8_t, acc | (v != 0))
-BOTH(any_float32, float, uint8_t, acc | (v != 0))
-BOTH(any_float64, double, uint8_t, acc | (v != 0))
-BOTH(all_bool, uint8_t, uint8_t, acc & v)
-BOTH(all_int64, int64_t, uint8_t, acc & (v != 0))
-BOTH(all_float32, float, uint8_t, acc & (v != 0))
-BOTH(all_float64, double, uint8_t, acc & (v != 0))
+TRUTH(any, |)
+TRUTH(all, &)
 
 /* The extremes of float32 on vectors. NaNs are marked aside: vf_max and
    vf_min drop one in the first operand. */
@@ -230,46 +241,40 @@ EXTREME(min_float32, vf_min, LESSER)
   }
 
 FIND(argmax_bool, uint8_t, any_bool)
+FIND(argmax_uint8, uint8_t, max_uint8)
+FIND(argmax_int32, int32_t, max_int32)
 FIND(argmax_int64, int64_t, max_int64)
 FIND(argmax_float32, float, max_float32)
 FIND(argmax_float64, double, max_float64)
 FIND(argmin_bool, uint8_t, all_bool)
+FIND(argmin_uint8, uint8_t, min_uint8)
+FIND(argmin_int32, int32_t, min_int32)
 FIND(argmin_int64, int64_t, min_int64)
 FIND(argmin_float32, float, min_float32)
 FIND(argmin_float64, double, min_float64)
 
-/* ---- the tables; columns: bool, int64, float32, float64 ------------------ */
+/* ---- the tables ---------------------------------------------------------- */
 
-#define ALL(name) \
-  {name##_bool, name##_int64, name##_float32, name##_float64}
-#define ALL_COLUMNS(name)                                                \
-  {name##_bool_columns, name##_int64_columns, name##_float32_columns, \
-   name##_float64_columns}
+#define WITH(first, name, s)                                    \
+  {[HEED_BOOL] = first##_bool##s, [HEED_UINT8] = name##_uint8##s, \
+   [HEED_INT32] = name##_int32##s, [HEED_INT64] = name##_int64##s, \
+   [HEED_FLOAT32] = name##_float32##s,                          \
+   [HEED_FLOAT64] = name##_float64##s}
+#define TABLE(s)                                                       \
+  {[HEED_REDUCE_SUM] = WITH(sum, sum, s),                              \
+   [HEED_REDUCE_PROD] = WITH(prod, prod, s),                           \
+   [HEED_REDUCE_MAX] = WITH(any, max, s),                              \
+   [HEED_REDUCE_MIN] = WITH(all, min, s),                              \
+   [HEED_REDUCE_ANY] = WITH(any, any, s),                              \
+   [HEED_REDUCE_ALL] = WITH(all, all, s)}
 
-static heed_loop_reduce *const reduce[HEED_NREDUCE][HEED_NDTYPE] = {
-    [HEED_REDUCE_SUM] = ALL(sum),
-    [HEED_REDUCE_PROD] = ALL(prod),
-    [HEED_REDUCE_MAX] = {any_bool, max_int64, max_float32, max_float64},
-    [HEED_REDUCE_MIN] = {all_bool, min_int64, min_float32, min_float64},
-    [HEED_REDUCE_ANY] = ALL(any),
-    [HEED_REDUCE_ALL] = ALL(all),
-};
-
-static heed_loop_columns *const columns[HEED_NREDUCE][HEED_NDTYPE] = {
-    [HEED_REDUCE_SUM] = ALL_COLUMNS(sum),
-    [HEED_REDUCE_PROD] = ALL_COLUMNS(prod),
-    [HEED_REDUCE_MAX] = {any_bool_columns, max_int64_columns,
-                         max_float32_columns, max_float64_columns},
-    [HEED_REDUCE_MIN] = {all_bool_columns, min_int64_columns,
-                         min_float32_columns, min_float64_columns},
-    [HEED_REDUCE_ANY] = ALL_COLUMNS(any),
-    [HEED_REDUCE_ALL] = ALL_COLUMNS(all),
-};
-
-static heed_loop_find *const argmax[HEED_NDTYPE] = ALL(argmax);
-static heed_loop_find *const argmin[HEED_NDTYPE] = ALL(argmin);
+static heed_loop_reduce *const reduce[HEED_NREDUCE][HEED_NDTYPE] = TABLE();
+static heed_loop_columns *const columns[HEED_NREDUCE][HEED_NDTYPE] =
+    TABLE(_columns);
+static heed_loop_find *const argmax[HEED_NDTYPE] = WITH(argmax, argmax, );
+static heed_loop_find *const argmin[HEED_NDTYPE] = WITH(argmin, argmin, );
 static heed_loop_spread *const spread[HEED_NDTYPE] = {
-    NULL, NULL, spread_float32, spread_float64};
+    [HEED_FLOAT32] = spread_float32, [HEED_FLOAT64] = spread_float64};
 
 HEED_FILL(reduce);
 HEED_FILL(reduce) {

@@ -44,7 +44,8 @@ x in another dtype. Floats become integers by dropping the fraction; a number
 is true when it is not 0. A view of x when the dtype is already right.
 @function to
 @param x tensor
-@param dtype `"bool"`, `"int64"`, `"float32"` or `"float64"`
+@param dtype `"bool"`, `"uint8"`, `"int32"`, `"int64"`, `"float16"`,
+`"bfloat16"`, `"float32"` or `"float64"`
 @return tensor of the shape of x
 @raise for an unknown dtype
 @usage heed.tensor{1.7, -1.7}:to("int64") --> 1 -1
@@ -60,7 +61,8 @@ static bool to_check(heed_call *c) {
 }
 /* heed_give casts the gradient back */
 const heed_rule heed_rule_to = {
-    .check = to_check, .forward = copy_fwd, .backward = same_bwd};
+    .check = to_check, .forward = copy_fwd, .backward = same_bwd,
+    .moves = true};
 
 /***
 A copy of x in memory of its own, row-major.
@@ -74,7 +76,8 @@ static bool clone_check(heed_call *c) {
   return true;
 }
 const heed_rule heed_rule_clone = {
-    .check = clone_check, .forward = copy_fwd, .backward = same_bwd};
+    .check = clone_check, .forward = copy_fwd, .backward = same_bwd,
+    .moves = true};
 
 /***
 x when it is row-major without gaps (as a view), else a copy that is.
@@ -91,7 +94,8 @@ static bool contiguous_check(heed_call *c) {
   return true;
 }
 const heed_rule heed_rule_contiguous = {
-    .check = contiguous_check, .forward = copy_fwd, .backward = same_bwd};
+    .check = contiguous_check, .forward = copy_fwd, .backward = same_bwd,
+    .moves = true};
 
 /***
 x cut off from its graph: shares the memory, takes no gradient.
@@ -104,4 +108,54 @@ static bool detach_check(heed_call *c) {
   out_same(c);
   return true;
 }
-const heed_rule heed_rule_detach = {.check = detach_check};
+const heed_rule heed_rule_detach = {.check = detach_check, .moves = true};
+
+/* x and b must fit without changing x. */
+static bool copy__check(heed_call *c) {
+  heed_tensor *x = c->in[0], *b = c->in[1];
+  heed_shape shape;
+  if (!heed_shape_broadcast(&x->shape, &b->shape, &shape) ||
+      !heed_shape_equal(&shape, &x->shape))
+    return heed_fail("%s: %s %s does not broadcast to x %s", c->op->name,
+                     heed_input_name(c, 1), heed_shape_text(&b->shape),
+                     heed_shape_text(&x->shape));
+  heed_out_like(c, 0, x);
+  return true;
+}
+
+/* b in the dtype of x and apart from what is about to be written. */
+static heed_tensor *operand_for(heed_call *c) {
+  heed_tensor *x = c->in[0], *b = c->in[1];
+  if (b->dtype == x->dtype && b->storage != x->storage)
+    return heed_tensor_ref(b);
+  heed_tensor *own = heed_tensor_new(c->op->name, x->dtype, &b->shape);
+  if (own) heed_copy(own, b);
+  return own;
+}
+
+/***
+Copies source into x, broadcast and cast to the dtype of x as `to` casts:
+integers drop a fraction.
+@function copy_
+@param x tensor, overwritten
+@param source tensor that broadcasts to x, or number
+@return x
+@raise when source does not broadcast to x, or when x is a leaf that wants
+gradients (outside `heed.no_grad`)
+@usage local x = heed.zeros{2}; x:copy_(heed.tensor{1, 2}) --> 1 2
+*/
+static bool copy__fwd(heed_call *c) {
+  heed_tensor *x = c->in[0], *b = operand_for(c);
+  if (!b) return false;
+  heed_copy(x, b);
+  heed_tensor_drop(b);
+  return true;
+}
+static bool copy__bwd(heed_rule_call *r) {
+  if (heed_needs(r, 0) && !heed_give(r, 0, heed_grad_zeros(r, 0)))
+    return false;
+  return !heed_needs(r, 1) || heed_give(r, 1, r->grad[0]);
+}
+const heed_rule heed_rule_copy_ = {
+    .check = copy__check, .forward = copy__fwd, .backward = copy__bwd,
+    .in_place = 1, .moves = true};

@@ -66,7 +66,7 @@ static bool gather_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_gather = {
     .check = gather_check, .forward = gather_fwd, .backward = gather_bwd,
-    .keep = {0, HEED_NEED(0)}};
+    .keep = {0, HEED_NEED(0)}, .moves = true};
 
 /* Zeros of a shape, with the gradient added at the places. */
 static bool gather_bwd_check(heed_call *c) {
@@ -166,7 +166,8 @@ static bool scatter_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_scatter = {
     .check = scatter_check, .forward = scatter_fwd, .backward = scatter_bwd,
-    .keep = {0, HEED_ALWAYS}, .promote = true, .fixed = HEED_NEED(1)};
+    .keep = {0, HEED_ALWAYS}, .promote = true, .fixed = HEED_NEED(1),
+    .moves = true};
 
 /***
 x with elements of source added at the places that the index names in one

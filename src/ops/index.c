@@ -44,7 +44,7 @@ static bool index_select_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_index_select = {
     .check = index_select_check, .forward = index_select_fwd,
-    .backward = index_select_bwd, .keep = {0, HEED_NEED(0)}};
+    .backward = index_select_bwd, .keep = {0, HEED_NEED(0)}, .moves = true};
 
 /* Zeros of a shape, with the gradient added to the rows. */
 static bool index_select_bwd_check(heed_call *c) {
@@ -147,7 +147,7 @@ static bool index_put_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_index_put = {
     .check = index_put_check, .forward = index_put_fwd,
-    .backward = index_put_bwd, .keep = {0, HEED_ALWAYS}};
+    .backward = index_put_bwd, .keep = {0, HEED_ALWAYS}, .moves = true};
 
 /***
 x with the entries of source added to those of one dimension that the index

@@ -111,7 +111,7 @@ static bool masked_select_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_masked_select = {
     .check = masked_select_check, .forward = masked_select_fwd,
-    .backward = masked_select_bwd, .keep = {0, HEED_NEED(0)}};
+    .backward = masked_select_bwd, .keep = {0, HEED_NEED(0)}, .moves = true};
 
 /* Zeros of a shape, with the gradients where the mask is true. */
 static bool masked_select_bwd_check(heed_call *c) {
@@ -130,7 +130,8 @@ static bool masked_select_bwd_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_masked_select_bwd = {
     .check = masked_select_bwd_check, .forward = masked_select_bwd_fwd,
-    .backward = masked_select_bwd_bwd, .keep = {0, HEED_NEED(0)}};
+    .backward = masked_select_bwd_bwd, .keep = {0, HEED_NEED(0)},
+    .moves = true};
 
 /* -- nonzero -- */
 
@@ -255,7 +256,8 @@ static bool tril_bwd(heed_rule_call *r) {
   return heed_give(r, 0, heed_do1_with(r, HEED_OP_tril, r->grad[0], r->attr));
 }
 const heed_rule heed_rule_tril = {
-    .check = triangle_check, .forward = tril_fwd, .backward = tril_bwd};
+    .check = triangle_check, .forward = tril_fwd, .backward = tril_bwd,
+    .moves = true};
 
 /***
 The upper triangle of matrices; the rest is 0.
@@ -273,4 +275,5 @@ static bool triu_bwd(heed_rule_call *r) {
   return heed_give(r, 0, heed_do1_with(r, HEED_OP_triu, r->grad[0], r->attr));
 }
 const heed_rule heed_rule_triu = {
-    .check = triangle_check, .forward = triu_fwd, .backward = triu_bwd};
+    .check = triangle_check, .forward = triu_fwd, .backward = triu_bwd,
+    .moves = true};

@@ -9,15 +9,19 @@
 
 typedef enum heed_op_id {
 #define OP(name, group, nreturn, signature) HEED_OP_##name,
+#define OP_(name, group, nreturn, signature) HEED_OP_##name, HEED_OP_##name##_,
 #include "ops/ops.def"
 #undef OP
+#undef OP_
   HEED_NOP
 } heed_op_id;
 
 #define OP(name, group, nreturn, signature) \
   extern const heed_rule heed_rule_##name;
+#define OP_ OP
 #include "ops/ops.def"
 #undef OP
+#undef OP_
 
 /* Ops inside a rule: results are lent, a NULL input passes on the failure. */
 heed_tensor *heed_do1(heed_rule_call *r, heed_op_id op, heed_tensor *a);

@@ -6,11 +6,16 @@
 #include "ops/ops.h"
 
 static heed_op table[HEED_NOP] = {
-#define OP(name, group, nreturn, signature) \
-  {#name, #group, signature, &heed_rule_##name, nreturn, 0, 0, {{{0}, 0, 0, \
-   {0}, {0}, {0}}}},
+#define OP(title, where, results, written)                  \
+  {.name = #title, .group = #where, .signature = written,   \
+   .rule = &heed_rule_##title, .nreturn = results},
+#define OP_(title, where, results, written)                 \
+  OP(title, where, results, written)                        \
+  {.name = #title "_", .group = #where, .signature = written, \
+   .rule = &heed_rule_##title, .nreturn = results, .twin = true},
 #include "ops/ops.def"
 #undef OP
+#undef OP_
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -117,7 +117,8 @@ static bool reshape_check(heed_call *c) {
   return fill_size(c, &shape) && reshape_to(c, &shape, true);
 }
 const heed_rule heed_rule_reshape = {
-    .check = reshape_check, .forward = reshape_fwd, .backward = reshape_bwd};
+    .check = reshape_check, .forward = reshape_fwd, .backward = reshape_bwd,
+    .moves = true};
 
 /***
 As `reshape`, but always shares memory with x.
@@ -133,7 +134,7 @@ static bool view_check(heed_call *c) {
   return fill_size(c, &shape) && reshape_to(c, &shape, false);
 }
 const heed_rule heed_rule_view = {.check = view_check,
-                                  .backward = reshape_bwd};
+                                  .backward = reshape_bwd, .moves = true};
 
 /***
 Joins the dimensions first to last into one.
@@ -166,7 +167,8 @@ static bool flatten_check(heed_call *c) {
   return reshape_to(c, &shape, true);
 }
 const heed_rule heed_rule_flatten = {
-    .check = flatten_check, .forward = reshape_fwd, .backward = reshape_bwd};
+    .check = flatten_check, .forward = reshape_fwd, .backward = reshape_bwd,
+    .moves = true};
 
 /***
 Drops dimensions of size 1.
@@ -192,7 +194,7 @@ static bool squeeze_check(heed_call *c) {
   return true;
 }
 const heed_rule heed_rule_squeeze = {.check = squeeze_check,
-                                     .backward = reshape_bwd};
+                                     .backward = reshape_bwd, .moves = true};
 
 /***
 Puts in a dimension of size 1.
@@ -226,7 +228,7 @@ static bool unsqueeze_check(heed_call *c) {
   return true;
 }
 const heed_rule heed_rule_unsqueeze = {.check = unsqueeze_check,
-                                       .backward = reshape_bwd};
+                                       .backward = reshape_bwd, .moves = true};
 
 /* -- reordering and stretching -- */
 
@@ -270,7 +272,7 @@ static bool permute_bwd(heed_rule_call *r) {
                                        &back));
 }
 const heed_rule heed_rule_permute = {.check = permute_check,
-                                     .backward = permute_bwd};
+                                     .backward = permute_bwd, .moves = true};
 
 /***
 x with two dimensions exchanged.
@@ -301,7 +303,8 @@ static bool transpose_bwd(heed_rule_call *r) {
                                        r->attr));
 }
 const heed_rule heed_rule_transpose = {.check = transpose_check,
-                                       .backward = transpose_bwd};
+                                       .backward = transpose_bwd,
+    .moves = true};
 
 /***
 x with dimensions of size 1 stretched, and new ones in front, without a copy.
@@ -336,7 +339,7 @@ static bool expand_bwd(heed_rule_call *r) {
   return heed_give(r, 0, r->grad[0]); /* which sums it down */
 }
 const heed_rule heed_rule_expand = {.check = expand_check,
-                                    .backward = expand_bwd};
+                                    .backward = expand_bwd, .moves = true};
 
 /* -- parts -- */
 
@@ -403,7 +406,7 @@ static bool slice_bwd(heed_rule_call *r) {
                                 a[3].i));
 }
 const heed_rule heed_rule_slice = {.check = slice_check,
-                                   .backward = slice_bwd};
+                                   .backward = slice_bwd, .moves = true};
 
 static bool slice_bwd_check(heed_call *c) {
   heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
@@ -429,7 +432,7 @@ static bool slice_bwd_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_slice_bwd = {
     .check = slice_bwd_check, .forward = slice_bwd_fwd,
-    .backward = slice_bwd_bwd};
+    .backward = slice_bwd_bwd, .moves = true};
 
 /***
 One position of a dimension; the dimension goes.
@@ -465,7 +468,7 @@ static bool select_bwd(heed_rule_call *r) {
   return heed_give(r, 0, spread(r, g, dim, a[1].i, a[1].i, 1));
 }
 const heed_rule heed_rule_select = {.check = select_check,
-                                    .backward = select_bwd};
+                                    .backward = select_bwd, .moves = true};
 
 /* -- joining -- */
 
@@ -548,7 +551,7 @@ static bool cat_bwd(heed_rule_call *r) {
   return true;
 }
 const heed_rule heed_rule_cat = {.check = cat_check, .forward = cat_fwd,
-                                 .backward = cat_bwd};
+                                 .backward = cat_bwd, .moves = true};
 
 /***
 Tensors of one shape along a new dimension.
@@ -598,7 +601,7 @@ static bool stack_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_stack = {.check = stack_check,
                                    .forward = stack_fwd,
-                                   .backward = stack_bwd};
+                                   .backward = stack_bwd, .moves = true};
 
 /***
 A copy of x with dimensions reversed.
@@ -632,4 +635,4 @@ static bool flip_bwd(heed_rule_call *r) {
                                        r->attr));
 }
 const heed_rule heed_rule_flip = {.check = flip_check, .forward = flip_fwd,
-                                  .backward = flip_bwd};
+                                  .backward = flip_bwd, .moves = true};

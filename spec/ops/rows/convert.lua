@@ -12,10 +12,13 @@ rows.to = {
     {real {2, 3}, "int64"}, {real {2, 3}, "bool"}, {real {0}, "float64"},
     {real {1}, "float64"}, {whole({3}, 0, 5), "float64"},
     {whole({3}, 0, 1), "bool"}, {sample.bool {3}, "int64"},
+    {real {3}, "int32"}, {whole({3}, 0, 5), "uint8"},
+    {whole({3}, -5, 5), "int32"},
   },
   errors = {
-    {{real {2}, "float16"},
-      "to: dtype must be bool, int64, float32 or float64, got float16"},
+    {{real {2}, "half"},
+      "to: dtype must be bool, uint8, int32, int64, float16, bfloat16, " ..
+        "float32 or float64, got half"},
     {{real {2}},
       "to: dtype is missing"},
     {{real {2}, 1},

@@ -19,7 +19,8 @@ local function filled(name, known, ...)
       {args {2, -1},
         name .. ": size 2 of shape [2 -1] is negative"},
       {args({2}, {dtype = "half"}),
-        name .. ": dtype must be bool, int64, float32 or float64, got half"},
+        name .. ": dtype must be bool, uint8, int32, int64, float16, " ..
+          "bfloat16, float32 or float64, got half"},
       {args {2, 2, 1, 1 << 61},
         name .. ": shape [2 2 1 2305843009213693952] has too many elements"},
       {args({2}, {type = "bool"}),
