@@ -108,7 +108,8 @@ static bool diagonal_rule_bwd(heed_rule_call *r) {
                                        attr));
 }
 const heed_rule heed_rule_diagonal = {.check = diagonal_check,
-                                      .backward = diagonal_rule_bwd};
+                                      .backward = diagonal_rule_bwd,
+                                      .moves = true};
 
 /* Both of what follows: the gradient is the diagonal of the gradient. */
 static bool filled_bwd(heed_rule_call *r, const heed_attr *attr) {
@@ -153,7 +154,8 @@ static bool diag_embed_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_diag_embed = {.check = diag_embed_check,
                                         .forward = diag_embed_fwd,
-                                        .backward = diag_embed_bwd};
+                                        .backward = diag_embed_bwd,
+                                        .moves = true};
 
 /* The gradient of a diagonal: zeros, with g in its place. */
 static bool diagonal_bwd_check(heed_call *c) {
@@ -166,4 +168,5 @@ static bool diagonal_bwd_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_diagonal_bwd = {.check = diagonal_bwd_check,
                                           .forward = diagonal_bwd_fwd,
-                                          .backward = diagonal_bwd_bwd};
+                                          .backward = diagonal_bwd_bwd,
+                                          .moves = true};
