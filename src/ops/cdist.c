@@ -113,11 +113,9 @@ static void distances(void *context, int64_t begin, int64_t end, int worker) {
   const job *w = context;
   for (int64_t i = begin; i < end; i++) {
     int64_t first = i / w->s.p * w->s.r;
-    for (int64_t j = 0; j < w->s.r; j++)
-      set(w, w->y, i * w->s.r + j,
-          heed_kernel.distance[w->dtype](w->s.m, row_of(w, w->a, i),
-                                         row_of(w, w->b, first + j),
-                                         w->power));
+    heed_kernel.distances[w->dtype](
+        w->s.m, row_of(w, w->a, i), w->s.r, row_of(w, w->b, first), w->power,
+        (char *)heed_tensor_data(w->y) + (size_t)(i * w->s.r) * w->size);
   }
 }
 
