@@ -94,7 +94,8 @@ The distances between all rows of a and all rows of b.
 the elements that differ, `math.huge` takes the largest difference
 @return tensor (..., p, r)
 @raise when the sizes do not fit, or p is negative
-@usage heed.tensor{{0.0, 0.0}}:cdist(heed.tensor{{3.0, 4.0}, {0.0, 1.0}}) --> 5 1
+@usage local a, b = heed.zeros(1, 2), heed.tensor{{3.0, 4.0}, {0.0, 1.0}}
+return a:cdist(b) --> 5 1
 */
 static bool cdist_check(heed_call *c) {
   sizes s;
