@@ -30,6 +30,8 @@ end
 
 local methods <const> = core.methods
 methods.backward = core.backward
+methods.register_hook = core.register_hook
+methods.retain_grad = core.retain_grad
 for _, op in ipairs(core.op_table) do
   if op.group == "tensor" then
     methods[op.name] = core.ops[op.name]
@@ -46,13 +48,10 @@ for event, name in pairs {
   "remainder", __pow = "pow", __idiv = "floor_div",
   __band = "logical_and", __bor = "logical_or",
 } do
-  local op <const> = core.ops[name]
-  -- Lua calls these with two operands only
-  meta[event] = function(a, b) return op(a, b) end
+  meta[event] = core.operator(name, 2)
 end
--- Lua passes the operand of a unary operator twice
-meta.__unm = function(x) return core.ops.neg(x) end
-meta.__bnot = function(x) return core.ops.logical_not(x) end
+meta.__unm = core.operator("neg", 1)
+meta.__bnot = core.operator("logical_not", 1)
 meta.__name = "heed.tensor"
 
 --- Returns the value's kind: "tensor" for a tensor, else Lua's `type`.
@@ -72,8 +71,8 @@ function heed.is_tensor(value)
 end
 
 local parts <const> = {
-  nn = true, optim = true, data = true, text = true, plot = true,
-  models = true, progress = true, testing = true,
+  autograd = true, nn = true, optim = true, data = true, text = true,
+  plot = true, models = true, progress = true, testing = true,
 }
 
 return setmetatable(heed, {
