@@ -32,6 +32,7 @@ local methods <const> = core.methods
 methods.backward = core.backward
 methods.register_hook = core.register_hook
 methods.retain_grad = core.retain_grad
+function methods.describe(x) return require "heed.describe"(x) end
 for _, op in ipairs(core.op_table) do
   if op.group == "tensor" then
     methods[op.name] = core.ops[op.name]

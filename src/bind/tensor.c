@@ -365,6 +365,13 @@ static int numel(lua_State *L) {
   return 1;
 }
 
+/* Bytes of one element. */
+static int element_size(lua_State *L) {
+  heed_tensor *t = heed_bind_check(L, 1, "element_size: x");
+  lua_pushinteger(L, (lua_Integer)heed_dtype_size(t->dtype));
+  return 1;
+}
+
 static void push_shape(lua_State *L, const heed_shape *s) {
   lua_createtable(L, s->ndim, 0);
   for (int d = 0; d < s->ndim; d++) {
@@ -446,6 +453,11 @@ static bool get_field(lua_State *L, heed_tensor *t, const char *key) {
     lua_pushboolean(L, heed_tensor_tracks(t));
   } else if (strcmp(key, "is_leaf") == 0) {
     lua_pushboolean(L, !t->node && !heed_family_behind(t));
+  } else if (strcmp(key, "grad_fn") == 0) {
+    /* the op that made it */
+    if (!heed_family_sync(t)) return heed_bind_raise(L);
+    if (t->node) lua_pushstring(L, t->node->op->name);
+    else lua_pushnil(L);
   } else if (strcmp(key, "grad") == 0) {
     heed_tensor *grad = heed_extra_grad(t);
     if (grad) heed_bind_push(L, heed_tensor_ref(grad));
@@ -501,7 +513,7 @@ void heed_bind_tensors(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"totable", to_table}, {"item", item}, {"numel", numel},
       {"size", size}, {"is_contiguous", is_contiguous},
-      {"shares", shares}, {NULL, NULL}};
+      {"shares", shares}, {"element_size", element_size}, {NULL, NULL}};
   static const luaL_Reg meta[] = {
       {"__gc", release}, {"__close", release}, {"__len", length},
       {"__eq", same}, {"__lt", no_order}, {"__le", no_order},
