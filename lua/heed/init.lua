@@ -8,7 +8,8 @@
 --
 -- The functions of this table are the ops of the op table (`heed.core`) and
 -- what is written here; the parts `nn`, `optim`, `data`, `text`, `plot`,
--- `models` and `progress` load when they are first used.
+-- `models`, `progress`, `linalg` and the function `einsum` load when they are
+-- first used.
 
 local core = require "heed.core"
 
@@ -42,6 +43,10 @@ for _, op in ipairs(core.op_table) do
   end
 end
 
+for name, f in pairs(require "heed.algebra") do
+  methods[name], heed[name] = f, f
+end
+
 -- Operators take a tensor on either side and a number on the other.
 local meta <const> = core.metatable
 for event, name in pairs {
@@ -72,8 +77,9 @@ function heed.is_tensor(value)
 end
 
 local parts <const> = {
-  autograd = true, nn = true, optim = true, data = true, text = true,
-  plot = true, models = true, progress = true, testing = true,
+  autograd = true, linalg = true, einsum = true, nn = true, optim = true,
+  data = true, text = true, plot = true, models = true, progress = true,
+  testing = true,
 }
 
 return setmetatable(heed, {
