@@ -290,7 +290,7 @@ static bool compute(heed_call *c) {
   const heed_rule *rule = c->op->rule;
   if (!allocate(c)) return false;
   if (rule->forward && !rule->forward(c)) return false;
-  if (heed_anomaly_get()->on && !heed_anomaly_check_call(c)) return false;
+  if (heed_anomaly_get() && !heed_anomaly_check_call(c)) return false;
   if (c->in_place) c->out[0]->storage->version++;
   return !c->need || heed_node_record(c);
 }
