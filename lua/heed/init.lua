@@ -43,6 +43,7 @@ for _, op in ipairs(core.op_table) do
   end
 end
 
+for name, f in pairs(require "heed.random") do heed[name] = f end
 for name, f in pairs(require "heed.algebra") do
   methods[name], heed[name] = f, f
 end
