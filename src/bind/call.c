@@ -71,7 +71,9 @@ static bool read_operand(reader *r, const heed_param *p, int index,
   return true;
 }
 
-static bool read_tensors(reader *r, const heed_param *p, int index) {
+/* The list is the last of the inputs, number `input` its first. */
+static bool read_tensors(reader *r, const heed_param *p, int index,
+                         int input) {
   lua_State *L = r->L;
   if (!lua_istable(L, index)) return bad(r, p, "a list of tensors", index);
   lua_Integer n = luaL_len(L, index);
@@ -79,7 +81,8 @@ static bool read_tensors(reader *r, const heed_param *p, int index) {
     return heed_fail("%s: %s has more than %d tensors", r->op->name, p->name,
                      INT16_MAX);
   /* stays on the stack, above the arguments, for as long as the call */
-  r->in = lua_newuserdatauv(L, sizeof *r->in * (size_t)(n + 1), 0);
+  r->in = lua_newuserdatauv(L, sizeof *r->in * (size_t)(input + n + 1), 0);
+  memcpy(r->in, r->fixed, sizeof *r->in * (size_t)input);
   for (lua_Integer i = 1; i <= n; i++) {
     lua_geti(L, index, i);
     heed_tensor *t = heed_bind_test(L, -1);
@@ -88,10 +91,10 @@ static bool read_tensors(reader *r, const heed_param *p, int index) {
       return heed_fail("%s: %s[%lld] must be a tensor, got %s", r->op->name,
                        p->name, (long long)i, got);
     }
-    r->in[i - 1] = t; /* the list keeps it */
+    r->in[input + i - 1] = t; /* the list keeps it */
     lua_pop(L, 1);
   }
-  r->nin = (int)n;
+  r->nin = input + (int)n;
   return true;
 }
 
@@ -172,7 +175,7 @@ static bool read_param(reader *r, int k, int input, int attr, int index,
                        int top, int *used) {
   const heed_param *p = &r->op->param[k];
   *used = 1;
-  if (p->kind == HEED_KIND_TENSORS) return read_tensors(r, p, index);
+  if (p->kind == HEED_KIND_TENSORS) return read_tensors(r, p, index, input);
   if (p->kind < HEED_KIND_TENSORS)
     return read_operand(r, p, index, &r->in[input]);
   if (!is_list(p)) return read_value(r, p, index, &r->attr[attr]);

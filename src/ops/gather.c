@@ -31,7 +31,7 @@ static bool want_fit(const heed_call *c, int i, int64_t free) {
 
 static bool want_places(heed_call *c) {
   return heed_axis(c, 0, &c->attr[0].i) &&
-         heed_want_dtype(c, 1, HEED_INT64) && want_fit(c, 0, c->attr[0].i);
+         heed_want_index(c, 1) && want_fit(c, 0, c->attr[0].i);
 }
 
 /***
@@ -40,7 +40,7 @@ dimension that the index says: out[i][j] = x[i][index[i][j]] for dim 2.
 @function gather
 @param x tensor
 @param dim dimension
-@param index int64 tensor with as many dimensions as x and, but for dim, no
+@param index tensor of int64, int32 or uint8 with as many dimensions as x and, but for dim, no
 larger; positions may count from the end
 @return tensor of the shape of the index
 @raise when the shapes do not fit or a position is out of range
@@ -53,7 +53,7 @@ static bool gather_check(heed_call *c) {
 }
 static bool gather_fwd(heed_call *c) {
   heed_places p;
-  if (!heed_places_open(&p, c, 1, &c->in[0]->shape, c->attr[0].i, false))
+  if (!heed_places_open_elements(&p, c, 1, c->in[0], c->attr[0].i))
     return false;
   heed_places_read(&p, c->out[0], c->in[0]);
   heed_places_close(&p);
@@ -76,7 +76,7 @@ static bool gather_bwd_check(heed_call *c) {
 static bool gather_bwd_fwd(heed_call *c) {
   heed_tensor *y = c->out[0];
   heed_places p;
-  if (!heed_places_open(&p, c, 1, &y->shape, c->attr[1].i, false))
+  if (!heed_places_open_elements(&p, c, 1, y, c->attr[1].i))
     return false;
   memset(heed_tensor_data(y), 0, y->storage->bytes);
   heed_places_write(&p, y, c->in[0], HEED_PLACES_ADD);
@@ -101,12 +101,11 @@ static bool scatter_check(heed_call *c) {
   return true;
 }
 static bool scatter_run(heed_call *c, heed_places_how how) {
-  heed_tensor *x = c->in[0];
+  heed_tensor *x = c->in[0], *y = c->out[0];
   heed_places p;
-  if (!heed_places_open(&p, c, 1, &x->shape, c->attr[0].i, false))
-    return false;
-  heed_copy(c->out[0], x);
-  heed_places_write(&p, c->out[0], c->in[2], how);
+  if (!heed_places_open_elements(&p, c, 1, y, c->attr[0].i)) return false;
+  if (y != x) heed_copy(y, x);
+  heed_places_write(&p, y, c->in[2], how);
   heed_places_close(&p);
   return true;
 }
@@ -134,7 +133,7 @@ the last one, in row-major order, stays.
 @function scatter
 @param x tensor
 @param dim dimension
-@param index int64 tensor with as many dimensions as x and, but for dim, no
+@param index tensor of int64, int32 or uint8 with as many dimensions as x and, but for dim, no
 larger; positions may count from the end
 @param source number, or tensor no smaller than the index in any dimension
 @return tensor like x, in the common dtype of x and source
@@ -167,7 +166,7 @@ static bool scatter_bwd(heed_rule_call *r) {
 const heed_rule heed_rule_scatter = {
     .check = scatter_check, .forward = scatter_fwd, .backward = scatter_bwd,
     .keep = {0, HEED_ALWAYS}, .promote = true, .fixed = HEED_NEED(1),
-    .moves = true};
+    .moves = true, .elementwise = true};
 
 /***
 x with elements of source added at the places that the index names in one
@@ -175,7 +174,7 @@ dimension: out[i][index[i][j]] += source[i][j] for dim 2.
 @function scatter_add
 @param x tensor of numbers
 @param dim dimension
-@param index int64 tensor with as many dimensions as x and, but for dim, no
+@param index tensor of int64, int32 or uint8 with as many dimensions as x and, but for dim, no
 larger; positions may count from the end
 @param source number, or tensor no smaller than the index in any dimension
 @return tensor like x, in the common dtype of x and source
@@ -200,7 +199,7 @@ static bool scatter_add_bwd(heed_rule_call *r) {
 const heed_rule heed_rule_scatter_add = {
     .check = scatter_add_check, .forward = scatter_add_fwd,
     .backward = scatter_add_bwd, .keep = {0, HEED_NEED(2)}, .promote = true,
-    .fixed = HEED_NEED(1)};
+    .fixed = HEED_NEED(1), .elementwise = true};
 
 /* Which elements are the last ones that a scatter by this index into this
    shape writes to their place? */
@@ -209,17 +208,18 @@ static bool last_writer_check(heed_call *c) {
   return true;
 }
 static bool last_writer_fwd(heed_call *c) {
-  const heed_shape *shape = &c->attr[0].list;
+  heed_tensor *mark = heed_tensor_new(c->op->name, HEED_BOOL,
+                                      &c->attr[0].list);
   heed_places p;
-  if (!heed_places_open(&p, c, 0, shape, c->attr[1].i, false)) return false;
-  heed_tensor *mark = heed_tensor_new(c->op->name, HEED_BOOL, shape);
-  if (mark) {
+  bool ok = mark &&
+            heed_places_open_elements(&p, c, 0, mark, c->attr[1].i);
+  if (ok) {
     memset(heed_tensor_data(mark), 0, mark->storage->bytes);
     heed_places_write(&p, mark, c->out[0], HEED_PLACES_LAST);
+    heed_places_close(&p);
   }
-  heed_places_close(&p);
   heed_tensor_drop(mark);
-  return mark != NULL;
+  return ok;
 }
 const heed_rule heed_rule_last_writer = {.check = last_writer_check,
                                          .forward = last_writer_fwd};

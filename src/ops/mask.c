@@ -53,6 +53,8 @@ typedef struct list {
     list *l = context;                                           \
     if (l->size == 1) {                                          \
       EACH_CHOSEN(unsigned char, MOVE)                           \
+    } else if (l->size == 2) {                                   \
+      EACH_CHOSEN(uint16_t, MOVE)                                \
     } else if (l->size == 4) {                                   \
       EACH_CHOSEN(uint32_t, MOVE)                                \
     } else {                                                     \

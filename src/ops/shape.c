@@ -375,6 +375,9 @@ static bool slice_check(heed_call *c) {
   int64_t size = x->shape.dim[dim];
   int64_t first = c->attr[1].i, last = c->attr[2].i;
   if (step == 0) return heed_fail("slice: step must not be 0");
+  /* a larger step leads to nothing else, but to overflow */
+  if (step > size) step = size + 1;
+  if (step < -size) step = -size - 1;
   /* one place beyond either end may be named, for an empty slice */
   if (!position(c, "first", size, 0, size, &first) ||
       !position(c, "last", size, -1, size - 1, &last))
