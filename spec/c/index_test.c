@@ -517,7 +517,7 @@ static const error_case errors[] = {
     {"index_add", "dim=0", {"f 3 2", "i 2: 1 2", "f 2 3"},
      "index_add: source must be [2 2] for x [3 2] and index [2], got [2 3]"},
     {"index_add", "dim=0", {"b 1: 1", "i 1: 1", "b 1: 1"},
-     "index_add: x and source must be numbers, got bool [1]"},
+     "index_add: x must hold numbers, got bool [1]"},
     {"gather", "dim=0", {"f 3 2", "i 1: 1"},
      "gather: index [1] must have as many dimensions as x [3 2]"},
     {"gather", "dim=0", {"f 3 2", "i 1 3: 1 1 1"},
