@@ -39,6 +39,15 @@ for _, op in ipairs(core.op_table) do
   end
 end
 
+for _, name in ipairs {"make", "shape", "index"} do
+  local part = require("heed.tensor." .. name)
+  for key, f in pairs(part.methods) do methods[key] = f end
+  for key, f in pairs(part.functions) do heed[key] = f end
+end
+
+--- Stands in a key for a new dimension of size 1: `t[{heed.newaxis, {}}]`.
+heed.newaxis = "newaxis"
+
 -- Operators take a tensor on either side and a number on the other.
 local meta <const> = core.metatable
 for event, name in pairs {

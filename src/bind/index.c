@@ -14,6 +14,7 @@
  * Positions, ranges and new dimensions make a view; masks become the indices
  * of what is true; then all indices are applied to the view at once.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -348,6 +349,14 @@ static heed_tensor *read_value(lua_State *L, heed_tensor **own) {
   return *own;
 }
 
+static bool holds(const heed_tensor *t, const heed_tensor *v) {
+  heed_value number = heed_element(v->dtype, v->storage->data, 0);
+  return heed_dtype_holds(t->dtype, !heed_dtype_is_float(v->dtype), number) ||
+         heed_fail("index: value must be %s for %s, got %.17g",
+                   heed_dtype_range(t->dtype), heed_tensor_text(t),
+                   number.f == number.f ? number.f : (double)NAN);
+}
+
 /* t[mask] = one number: no need to look for what is true. */
 static heed_tensor *fill_mask(heed_tensor *t, heed_tensor *mask,
                               heed_tensor *v) {
@@ -375,7 +384,8 @@ static heed_tensor *set_part(lua_State *L, heed_tensor *t, heed_tensor *v) {
 int heed_bind_newindex(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "index: x"), *own;
   heed_tensor *v = read_value(L, &own);
-  heed_tensor *done = v ? set_part(L, t, v) : NULL;
+  bool ok = v && (!own || holds(t, v));
+  heed_tensor *done = ok ? set_part(L, t, v) : NULL;
   heed_tensor_drop(own);
   heed_tensor_drop(done);
   return done ? 0 : heed_bind_raise(L);

@@ -210,24 +210,31 @@ static bool scan(nest *n, int depth) {
   return true;
 }
 
-static void store(heed_tensor *t, int64_t at, lua_State *L) {
+/* Stores the value on the top; fails when the dtype cannot hold it. */
+static bool store(nest *n, heed_tensor *t, int64_t at) {
+  lua_State *L = n->L;
   bool flag = lua_isboolean(L, -1);
   bool whole = flag || lua_isinteger(L, -1);
   heed_value v = {.i = flag ? lua_toboolean(L, -1) : lua_tointeger(L, -1),
                   .f = lua_tonumber(L, -1)};
+  if (!heed_dtype_holds(t->dtype, whole, v))
+    return heed_fail("tensor: entry %s must be %s for %s, got %s",
+                     place(n, t->shape.ndim), heed_dtype_range(t->dtype),
+                     heed_dtype_name(t->dtype), heed_bind_describe(L, -1));
   heed_element_store(t->dtype, heed_tensor_data(t), at, whole, v);
+  return true;
 }
 
-static void fill(lua_State *L, heed_tensor *t, int depth, int64_t *at) {
-  if (depth == t->shape.ndim) {
-    store(t, (*at)++, L);
-    return;
-  }
+static bool fill(nest *n, heed_tensor *t, int depth, int64_t *at) {
+  if (depth == t->shape.ndim) return store(n, t, (*at)++);
   for (int64_t i = 1; i <= t->shape.dim[depth]; i++) {
-    lua_geti(L, -1, i);
-    fill(L, t, depth + 1, at);
-    lua_pop(L, 1);
+    n->at[depth] = i;
+    lua_geti(n->L, -1, i);
+    bool ok = fill(n, t, depth + 1, at);
+    lua_pop(n->L, 1);
+    if (!ok) return false;
   }
+  return true;
 }
 
 /* tensor(value [, {dtype =, requires_grad =}]) */
@@ -283,7 +290,7 @@ static int new_tensor(lua_State *L) {
     heed_bind_fill(box, t);
     int64_t at = 0;
     lua_pushvalue(L, 1);
-    fill(L, t, 0, &at);
+    if (!fill(&n, t, 0, &at)) return heed_bind_raise(L);
     lua_pop(L, 1);
   }
   heed_tensor *t = heed_bind_test(L, -1);
@@ -325,6 +332,47 @@ static int to_table(lua_State *L) {
   return 1;
 }
 
+/* -- from and to raw bytes: those of memory, which is little-endian (see
+   core/safetensors.c) -- */
+
+/* tobytes(): the elements, row-major */
+static int to_bytes(lua_State *L) {
+  heed_tensor *t = heed_bind_check(L, 1, "tobytes: x");
+  heed_tensor **box = heed_bind_box(L);
+  heed_tensor *rows = heed_bind_run("contiguous", &t, 1, NULL);
+  if (!rows) return heed_bind_raise(L);
+  heed_bind_fill(box, rows);
+  lua_pushlstring(L, heed_tensor_data(rows),
+                  (size_t)heed_tensor_numel(rows) *
+                      heed_dtype_size(rows->dtype));
+  return 1;
+}
+
+/* from_bytes(string, dtype): a tensor with one dimension */
+static int from_bytes(lua_State *L) {
+  size_t bytes;
+  heed_dtype dtype;
+  const char *from = luaL_checklstring(L, 1, &bytes);
+  if (!heed_dtype_find(luaL_checkstring(L, 2), &dtype))
+    return luaL_error(L, "frombytes: %s", heed_error());
+  size_t size = heed_dtype_size(dtype);
+  if (bytes % size != 0)
+    return luaL_error(L, "frombytes: %I bytes are no whole number of %s, "
+                      "which takes %d", (lua_Integer)bytes,
+                      heed_dtype_name(dtype), (int)size);
+  heed_tensor **box = heed_bind_box(L);
+  heed_shape shape = {1, {(int64_t)(bytes / size)}};
+  heed_tensor *t = heed_tensor_new("frombytes", dtype, &shape);
+  if (!t) return heed_bind_raise(L);
+  heed_bind_fill(box, t);
+  memcpy(heed_tensor_data(t), from, bytes);
+  unsigned char *flag = heed_tensor_data(t);
+  for (size_t i = 0; dtype == HEED_BOOL && i < bytes; i++)
+    flag[i] = flag[i] != 0;
+  heed_bind_collect(L);
+  return 1;
+}
+
 static int item(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "item: x");
   if (heed_tensor_numel(t) != 1)
@@ -347,6 +395,17 @@ static void push_shape(lua_State *L, const heed_shape *s) {
   }
 }
 
+/* Argument 2 as a dimension of t, from 0; raises when it is none. */
+static int read_dim(lua_State *L, const char *func, const heed_tensor *t) {
+  int ok, ndim = t->shape.ndim;
+  lua_Integer d = lua_tointegerx(L, 2, &ok);
+  if (!ok || d == 0 || d > ndim || d < -ndim)
+    luaL_error(L, "%s: dim must be 1..%d or -%d..-1 for x %s, got %s", func,
+               ndim, ndim, heed_shape_text(&t->shape),
+               heed_bind_describe(L, 2));
+  return (int)(d > 0 ? d - 1 : d + ndim);
+}
+
 /* size([dim]): one size, or all of them as several results */
 static int size(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "size: x");
@@ -355,13 +414,26 @@ static int size(lua_State *L) {
     for (int d = 0; d < ndim; d++) lua_pushinteger(L, t->shape.dim[d]);
     return ndim;
   }
-  int ok;
-  lua_Integer d = lua_tointegerx(L, 2, &ok);
-  if (!ok || d == 0 || d > ndim || d < -ndim)
-    return luaL_error(L, "size: dim must be 1..%d or -%d..-1 for x %s, got "
-                      "%s", ndim, ndim, heed_shape_text(&t->shape),
-                      heed_bind_describe(L, 2));
-  lua_pushinteger(L, t->shape.dim[d > 0 ? d - 1 : d + ndim]);
+  lua_pushinteger(L, t->shape.dim[read_dim(L, "size", t)]);
+  return 1;
+}
+
+/* stride([dim]): how far apart, in elements, neighbours of a dimension lie;
+   of all dimensions as several results */
+static int stride(lua_State *L) {
+  heed_tensor *t = heed_bind_check(L, 1, "stride: x");
+  int ndim = t->shape.ndim;
+  if (!lua_isnoneornil(L, 2)) {
+    lua_pushinteger(L, t->stride[read_dim(L, "stride", t)]);
+    return 1;
+  }
+  for (int d = 0; d < ndim; d++) lua_pushinteger(L, t->stride[d]);
+  return ndim;
+}
+
+/* How many elements of the storage lie before the first one? */
+static int storage_offset(lua_State *L) {
+  lua_pushinteger(L, heed_bind_check(L, 1, "storage_offset: x")->offset);
   return 1;
 }
 
@@ -471,8 +543,9 @@ static int set(lua_State *L) {
 void heed_bind_tensors(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"totable", to_table}, {"item", item}, {"numel", numel},
-      {"size", size}, {"is_contiguous", is_contiguous},
-      {"shares", shares}, {NULL, NULL}};
+      {"size", size}, {"stride", stride}, {"storage_offset", storage_offset},
+      {"is_contiguous", is_contiguous},
+      {"shares", shares}, {"tobytes", to_bytes}, {NULL, NULL}};
   static const luaL_Reg meta[] = {
       {"__gc", release}, {"__close", release}, {"__len", length},
       {"__eq", same}, {"__lt", no_order}, {"__le", no_order},
@@ -491,4 +564,6 @@ void heed_bind_tensors(lua_State *L) {
   lua_setfield(L, -2, "metatable");
   lua_pushcfunction(L, new_tensor);
   lua_setfield(L, -2, "tensor");
+  lua_pushcfunction(L, from_bytes);
+  lua_setfield(L, -2, "from_bytes");
 }

@@ -56,15 +56,16 @@ static bool read_fwd(heed_call *c, const heed_indices *s) {
   return true;
 }
 
-/* An op on `t` and the indices that the node has from input `first` on. */
+/* An op on `t`, a value and `count` indices of the node, from input `first`
+   on. */
 static heed_tensor *do_indices(heed_rule_call *r, heed_op_id op,
                                heed_tensor *t, heed_tensor *value, int first,
-                               const heed_attr *attr) {
+                               int count, const heed_attr *attr) {
   heed_tensor *in[MOST];
   int n = 0;
   if (t) in[n++] = t;
   if (value) in[n++] = value;
-  for (int i = first; i < r->node->nin; i++)
+  for (int i = first; i < first + count; i++)
     if (!(in[n++] = heed_in(r, i))) return NULL;
   return heed_do(r, heed_op_at((int)op), in, n, attr);
 }
@@ -73,7 +74,7 @@ static heed_tensor *do_indices(heed_rule_call *r, heed_op_id op,
 static bool give_back(heed_rule_call *r, const heed_shape *dims) {
   heed_attr attr[2] = {{.list = *heed_in_shape(r, 0)}, {.list = *dims}};
   return heed_give(r, 0, do_indices(r, HEED_OP_index_bwd, r->grad[0], NULL,
-                                    1, attr));
+                                    1, dims->ndim, attr));
 }
 
 /***
@@ -147,7 +148,7 @@ static bool index_bwd_fwd(heed_call *c) {
 }
 static bool index_bwd_bwd(heed_rule_call *r) {
   return heed_give(r, 0, do_indices(r, HEED_OP_index, r->grad[0], NULL, 1,
-                                    &r->attr[1]));
+                                    r->attr[1].list.ndim, &r->attr[1]));
 }
 const heed_rule heed_rule_index_bwd = {
     .check = index_bwd_check, .forward = index_bwd_fwd,
@@ -183,6 +184,20 @@ static bool write_fwd(heed_call *c, const heed_indices *s,
   return true;
 }
 
+/* Puts a value there, in the dtype of x. */
+static bool put_fwd(heed_call *c, const heed_indices *s, heed_tensor *value) {
+  heed_dtype dtype = c->in[0]->dtype;
+  heed_tensor *own = heed_tensor_ref(value);
+  if (value->dtype != dtype) {
+    heed_tensor_drop(own);
+    own = heed_tensor_new(c->op->name, dtype, &value->shape);
+    if (own) heed_copy(own, value);
+  }
+  bool ok = own && write_fwd(c, s, own, HEED_PLACES_PUT);
+  heed_tensor_drop(own);
+  return ok;
+}
+
 static bool want_numbers(const heed_call *c) {
   return c->in[0]->dtype != HEED_BOOL ||
          heed_fail("%s: x must hold numbers, got %s", c->op->name,
@@ -207,30 +222,23 @@ x; taken in the dtype of x
 static bool index_put_check(heed_call *c) {
   heed_indices s;
   return list_of_indices(c, 2, &c->attr[0].list, &s) &&
-         write_check(c, &s, c->in[1]);
-}
-/* t in a dtype; a new reference. */
-static heed_tensor *in_dtype(heed_tensor *t, heed_dtype dtype) {
-  if (t->dtype == dtype) return heed_tensor_ref(t);
-  heed_tensor *cast = heed_tensor_new("index_put", dtype, &t->shape);
-  if (cast) heed_copy(cast, t);
-  return cast;
+         write_check(c, &s, c->in[1]) &&
+         heed_want_held(c, 1, c->in[0]->dtype);
 }
 static bool index_put_fwd(heed_call *c) {
-  heed_tensor *value = in_dtype(c->in[1], c->in[0]->dtype);
-  bool ok = value && write_fwd(c, &(heed_indices){c, 2, c->attr[0].list},
-                               value, HEED_PLACES_PUT);
-  heed_tensor_drop(value);
-  return ok;
+  return put_fwd(c, &(heed_indices){c, 2, c->attr[0].list}, c->in[1]);
 }
-/* The gradient at the places, for the elements that stayed. */
-static heed_tensor *index_put_value_bwd(heed_rule_call *r) {
-  const heed_shape *x = heed_in_shape(r, 0), *dims = &r->attr[0].list;
+/* The gradient of a value at the places, for the elements that stayed. The
+   n indices are the inputs from number `first` on. */
+static heed_tensor *value_bwd(heed_rule_call *r, int first,
+                              const heed_shape *dims) {
+  const heed_shape *x = heed_in_shape(r, 0);
   int n = dims->ndim;
-  heed_attr sizes = {.list = {.ndim = n}};
+  heed_attr sizes = {.list = {.ndim = n}}, list = {.list = *dims};
   for (int j = 0; j < n; j++) sizes.list.dim[j] = x->dim[dims->dim[j]];
-  heed_tensor *g = do_indices(r, HEED_OP_index, r->grad[0], NULL, 2, r->attr);
-  heed_tensor *last = do_indices(r, HEED_OP_index_last, NULL, NULL, 2,
+  heed_tensor *g = do_indices(r, HEED_OP_index, r->grad[0], NULL, first, n,
+                              &list);
+  heed_tensor *last = do_indices(r, HEED_OP_index_last, NULL, NULL, first, n,
                                  &sizes);
   if (!g || !last) return NULL;
   /* sizes of 1 behind it, to broadcast over the rest of the region */
@@ -243,12 +251,17 @@ static heed_tensor *index_put_value_bwd(heed_rule_call *r) {
   return heed_do(r, heed_op_at(HEED_OP_where),
                  (heed_tensor *[]){last, g, heed_number(r, 0)}, 3, NULL);
 }
+/* The gradient of x: 0 at the places. */
+static heed_tensor *rest_bwd(heed_rule_call *r, int first,
+                             const heed_shape *dims) {
+  heed_attr list = {.list = *dims};
+  return do_indices(r, HEED_OP_index_put, r->grad[0], heed_number(r, 0),
+                    first, dims->ndim, &list);
+}
 static bool index_put_bwd(heed_rule_call *r) {
-  if (heed_needs(r, 0) &&
-      !heed_give(r, 0, do_indices(r, HEED_OP_index_put, r->grad[0],
-                                  heed_number(r, 0), 2, r->attr)))
-    return false;
-  return !heed_needs(r, 1) || heed_give(r, 1, index_put_value_bwd(r));
+  const heed_shape *dims = &r->attr[0].list;
+  return (!heed_needs(r, 0) || heed_give(r, 0, rest_bwd(r, 2, dims))) &&
+         (!heed_needs(r, 1) || heed_give(r, 1, value_bwd(r, 2, dims)));
 }
 const heed_rule heed_rule_index_put = {
     .check = index_put_check, .forward = index_put_fwd,
@@ -279,13 +292,32 @@ static bool index_put_add_bwd(heed_rule_call *r) {
   if (heed_needs(r, 0) && !heed_give(r, 0, r->grad[0])) return false;
   return !heed_needs(r, 1) ||
          heed_give(r, 1, do_indices(r, HEED_OP_index, r->grad[0], NULL, 2,
-                                    r->attr));
+                                    r->attr[0].list.ndim, r->attr));
 }
 const heed_rule heed_rule_index_put_add = {
     .check = index_put_add_check, .forward = index_put_add_fwd,
     .backward = index_put_add_bwd, .keep = KEEP_FROM_2(HEED_NEED(1)),
     .promote = true, .fixed = ~(HEED_NEED(0) | HEED_NEED(1)),
     .elementwise = true};
+
+/* -- one dimension by name -- */
+
+/* source must be x with the dimension replaced by those of the index. */
+static bool entries_check(heed_call *c) {
+  heed_tensor *x = c->in[0], *source = c->in[2];
+  heed_places p;
+  if (!heed_axis(c, 0, &c->attr[0].i)) return false;
+  heed_indices s = one_index(c, c->attr[0].i);
+  if (!heed_places_rows(&p, &s, &x->shape)) return false;
+  if (!heed_shape_equal(&source->shape, &p.region))
+    return heed_fail("%s: source must be %s for x %s and index %s, got %s",
+                     c->op->name, heed_shape_text(&p.region),
+                     heed_shape_text(&x->shape),
+                     heed_shape_text(&c->in[1]->shape),
+                     heed_shape_text(&source->shape));
+  heed_out_like(c, 0, x);
+  return true;
+}
 
 /***
 x with the entries of source added to those of one dimension that the index
@@ -302,19 +334,7 @@ count from the end
 --> 11 0 0
 */
 static bool index_add_check(heed_call *c) {
-  heed_tensor *x = c->in[0], *source = c->in[2];
-  heed_places p;
-  if (!want_numbers(c) || !heed_axis(c, 0, &c->attr[0].i)) return false;
-  heed_indices s = one_index(c, c->attr[0].i);
-  if (!heed_places_rows(&p, &s, &x->shape)) return false;
-  if (!heed_shape_equal(&source->shape, &p.region))
-    return heed_fail("index_add: source must be %s for x %s and index %s, "
-                     "got %s", heed_shape_text(&p.region),
-                     heed_shape_text(&x->shape),
-                     heed_shape_text(&c->in[1]->shape),
-                     heed_shape_text(&source->shape));
-  heed_out_like(c, 0, x);
-  return true;
+  return want_numbers(c) && entries_check(c);
 }
 static bool index_add_fwd(heed_call *c) {
   heed_indices s = one_index(c, c->attr[0].i);
@@ -330,6 +350,61 @@ const heed_rule heed_rule_index_add = {
     .check = index_add_check, .forward = index_add_fwd,
     .backward = index_add_bwd, .keep = {0, HEED_NEED(2)}, .promote = true,
     .fixed = HEED_NEED(1), .elementwise = true};
+
+/***
+x with the entries of source in place of those of one dimension that the index
+names. Of positions that repeat the last one stays.
+@function index_copy
+@param x tensor
+@param dim dimension
+@param index tensor of int64, int32 or uint8, of any shape: positions; may
+count from the end
+@param source tensor like x with that dimension replaced by those of the
+index; taken in the dtype of x
+@return tensor like x
+@raise when the shapes do not fit or a position is out of range
+@usage heed.zeros(3):index_copy(1, heed.tensor{3, 1}, heed.tensor{5, 6})
+--> 6 0 5
+*/
+static bool index_copy_fwd(heed_call *c) {
+  heed_indices s = one_index(c, c->attr[0].i);
+  return put_fwd(c, &s, c->in[2]);
+}
+static bool index_copy_bwd(heed_rule_call *r) {
+  heed_shape dims = {1, {r->attr[0].i}};
+  return (!heed_needs(r, 0) || heed_give(r, 0, rest_bwd(r, 1, &dims))) &&
+         (!heed_needs(r, 2) || heed_give(r, 2, value_bwd(r, 1, &dims)));
+}
+const heed_rule heed_rule_index_copy = {
+    .check = entries_check, .forward = index_copy_fwd,
+    .backward = index_copy_bwd, .keep = {0, HEED_ALWAYS}, .moves = true,
+    .elementwise = true};
+
+/***
+x with a value for the entries of one dimension that the index names.
+@function index_fill
+@param x tensor
+@param dim dimension
+@param index tensor of int64, int32 or uint8, of any shape: positions; may
+count from the end
+@param value number, or tensor without dimensions; taken in the dtype of x
+@return tensor like x
+@raise when value has dimensions or a position is out of range
+@usage heed.zeros(3):index_fill(1, heed.tensor{3, 1}, 7) --> 7 0 7
+*/
+static bool index_fill_check(heed_call *c) {
+  if (!heed_axis(c, 0, &c->attr[0].i)) return false;
+  if (c->in[2]->shape.ndim > 0)
+    return heed_fail("index_fill: value must be a number or a tensor without "
+                     "dimensions, got %s", heed_tensor_text(c->in[2]));
+  heed_indices s = one_index(c, c->attr[0].i);
+  return write_check(c, &s, c->in[2]) &&
+         heed_want_held(c, 2, c->in[0]->dtype);
+}
+const heed_rule heed_rule_index_fill = {
+    .check = index_fill_check, .forward = index_copy_fwd,
+    .backward = index_copy_bwd, .keep = {0, HEED_ALWAYS}, .moves = true,
+    .elementwise = true};
 
 /* Which entries are the last ones that a write by these indices, into
    dimensions of these sizes, puts at their place? In the shape of the indices

@@ -154,6 +154,26 @@ rows.slice = {
   },
 }
 
+rows.unfold = {
+  cases = {
+    {real {5}, 1, 3, 1}, {real {2, 7}, -1, 2, 3}, {real {4, 3}, 1, 2},
+    {real {3}, 1, 3}, {real {3, 0}, 1, 2}, {real {5}, 1, 1, 1 << 60},
+    {whole({5}, 1, 9), 1, 2}, {bool {4}, 1, 2, 2},
+  },
+  errors = {
+    {{real {5}, 1, 6},
+      "unfold: size must be 1..5 for dim 1 of x [5], got 6"},
+    {{real {5}, 1, 0},
+      "unfold: size must be 1..5 for dim 1 of x [5], got 0"},
+    {{real {5}, 1, 2, 0},
+      "unfold: step must be at least 1, got 0"},
+    {{real {5}, 2, 2},
+      "unfold: dim must be 1..1 or -1..-1 for x [5], got 2"},
+    {{real {1, 1, 1, 1, 1, 1, 1, 1}, 1, 1},
+      "unfold: x [1 1 1 1 1 1 1 1] has 8 dimensions already"},
+  },
+}
+
 rows.select = {
   cases = {
     {real {2, 3}, 1, 2}, {real {2, 3}, -1, -1}, {real {3}, 1, 1},
