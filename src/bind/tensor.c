@@ -218,7 +218,8 @@ static bool store(nest *n, heed_tensor *t, int64_t at) {
   heed_value v = {.i = flag ? lua_toboolean(L, -1) : lua_tointeger(L, -1),
                   .f = lua_tonumber(L, -1)};
   if (!heed_dtype_holds(t->dtype, whole, v))
-    return heed_fail("tensor: entry %s must be %s for %s, got %s",
+    return heed_fail("tensor: %s%s must be %s for %s, got %s",
+                     t->shape.ndim ? "entry " : "value",
                      place(n, t->shape.ndim), heed_dtype_range(t->dtype),
                      heed_dtype_name(t->dtype), heed_bind_describe(L, -1));
   heed_element_store(t->dtype, heed_tensor_data(t), at, whole, v);

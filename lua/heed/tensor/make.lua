@@ -11,19 +11,22 @@ local functions <const>, methods <const> = make.functions, make.methods
 
 -- -- like another tensor -----------------------------------------------------
 
--- name_like(x, {dtype =, requires_grad =, ...}): the op `name` for the shape
--- and, where nothing else is said, the dtype of x.
-local function like(name, known, call)
-  local func <const> = name .. "_like"
-  methods[func] = function(x, ...)
-    check.tensor(func, "x", x)
-    local given = select(call and call.extra + 1 or 1, ...)
-    check.keys(func, given, known)
-    local options = {}
-    for key, value in next, given or {} do options[key] = value end
-    options.dtype = options.dtype or x.dtype
-    if call then return call.run(x, options, ...) end
-    return ops[name](x.shape, options)
+-- The options that were given, with the dtype of x where there is none.
+local function options_like(func, x, given, known)
+  check.tensor(func, "x", x)
+  check.keys(func, given, known)
+  local options = {dtype = x.dtype}
+  for key, value in next, given or {} do options[key] = value end
+  return options
+end
+
+-- name_like(x, options): the op `name` for the shape of x.
+local function like(name, known)
+  local func <const>, op <const> = name .. "_like", ops[name]
+  methods[func] = function(x, given)
+    if given == nil and check.is_tensor(x) then return op(x.shape, x.dtype) end
+    local options = options_like(func, x, given, known)
+    return op(x.shape, options)
   end
 end
 
@@ -78,19 +81,18 @@ like("rand", DRAWN)
 like("randn", DRAWN)
 
 --- A tensor filled with one number, like another tensor.
--- @function full_like
 -- @param x tensor
 -- @param value number or boolean
 -- @tparam[opt] table options `dtype`, that of x by default; `requires_grad`
 -- @return tensor of the shape of x
 -- @raise for an unknown option, or a value that the dtype cannot hold
 -- @usage heed.full_like(heed.zeros(2), 0.5) --> 0.5 0.5
-like("full", FILLED, {extra = 1, run = function(x, options, value)
+function methods.full_like(x, value, options)
+  options = options_like("full_like", x, options, FILLED)
   return ops.full(x.shape, value, options)
-end})
+end
 
 --- Random integers, both ends included, in the shape of another tensor.
--- @function randint_like
 -- @param x tensor
 -- @tparam integer low
 -- @tparam integer high not below low
@@ -98,12 +100,12 @@ end})
 -- @return tensor of the shape of x
 -- @raise for an unknown option, and when high is below low
 -- @usage heed.randint_like(heed.zeros(2, 3), 1, 6) --> shape (2, 3)
-like("randint", {dtype = true, generator = true}, {extra = 2,
-  run = function(x, options, low, high)
-    local drawn = ops.randint(low, high, x.shape,
-      {generator = options.generator})
-    return ops.to(drawn, options.dtype)
-  end})
+function methods.randint_like(x, low, high, options)
+  options = options_like("randint_like", x, options,
+    {dtype = true, generator = true})
+  local drawn = ops.randint(low, high, x.shape, options.generator)
+  return ops.to(drawn, options.dtype)
+end
 
 for name, f in pairs(methods) do functions[name] = f end
 
@@ -116,7 +118,13 @@ for name, f in pairs(methods) do functions[name] = f end
 -- @usage heed.ones(2):zero_() --> 0 0
 function methods.zero_(x) return ops.fill_(x, 0) end
 
--- float(), double() ...: `to` under PyTorch's names of the dtypes
+--- x in another dtype: `bool()`, `int()` (int32), `long()` (int64), `half()`
+-- (float16), `bfloat16()`, `float()` (float32) and `double()` (float64) are
+-- `to` under PyTorch's names of the dtypes.
+-- @function float
+-- @param x tensor
+-- @return tensor of the shape of x; a view of it when the dtype is right
+-- @usage heed.tensor {1, 2}:float()
 for name, dtype in pairs {
   bool = "bool", int = "int32", long = "int64", half = "float16",
   bfloat16 = "bfloat16", float = "float32", double = "float64",
@@ -143,7 +151,7 @@ end
 -- @tparam[opt] table options `dtype`, float32 by default
 -- @return tensor
 -- @raise when the number of bytes does not fit
--- @usage heed.frombytes("\1\0\2\0", {2}, {dtype = "uint8"})
+-- @usage heed.frombytes("\1\2", {2}, {dtype = "uint8"}) --> 1 2
 function functions.frombytes(bytes, shape, options)
   check.kind("frombytes", "bytes", bytes, "string")
   check.types("frombytes", options, {dtype = "string"})

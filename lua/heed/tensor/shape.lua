@@ -39,7 +39,7 @@ local function parts_until(x, dim, ends)
     else -- nothing
       parts[i] = ops.slice(x, dim, x:size(dim) + 1, -1)
     end
-    first = math.max(first, last + 1)
+    first = last + 1
   end
   return parts
 end

@@ -216,7 +216,8 @@ for _, reduce in ipairs {"sum", "prod", "mean", "amax", "amin"} do
     for _, case in ipairs {
       {real {2, 3}, 2, at {{3, 1}, {2, 2}}, other {2, 2}},
       {real {3, 2}, 1, at {{3, 1}, {3, 1}}, other {4, 3}},
-      {real {3}, -1, at {-1, 3, 1}, other {3}}, {real {1}, 1, at {1}, other {2}},
+      {real {3}, -1, at {-1, 3, 1}, other {3}},
+      {real {1}, 1, at {1}, other {2}},
       {real {2, 3}, 2, heed.zeros({2, 0}, "int64"), other {2, 3}},
       {whole({3}, 1, 9), 1, at {2, 2}, whole({2}, 1, 9)},
       {whole({3}, 1, 9):to("uint8"), 1, at {2, 2},
