@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/extra.h"
 #include "core/family.h"
 #include "core/node.h"
 
@@ -123,9 +124,10 @@ bool heed_tensor_require(heed_tensor *t, bool requires_grad) {
 }
 
 bool heed_tensor_backward(heed_tensor *t, heed_tensor *gradient) {
-  return heed_backward(t, gradient, &(heed_walk){0});
+  return heed_backward(&t, &gradient, 1, &(heed_walk){0});
 }
 
 heed_tensor *heed_tensor_grad(const heed_tensor *t) {
-  return t->grad ? heed_tensor_ref(t->grad) : NULL;
+  heed_tensor *grad = heed_extra_grad(t);
+  return grad ? heed_tensor_ref(grad) : NULL;
 }

@@ -116,9 +116,17 @@ static void drop_results(heed_call *c) {
   }
 }
 
-/* Casts input i; the cast is an op of its own, so gradients pass. */
+/* Casts input i; the cast is an op of its own, so gradients pass, which a
+   plain number has none of. */
 static heed_tensor *cast(heed_tensor *t, heed_dtype dtype) {
   static const heed_op *to;
+  if (t->weak) {
+    heed_value v = heed_element(t->dtype, heed_tensor_data(t), 0);
+    bool whole = !heed_dtype_is_float(t->dtype);
+    heed_tensor *own = heed_tensor_new("to", dtype, &t->shape);
+    if (own) heed_element_store(dtype, heed_tensor_data(own), 0, whole, v);
+    return own;
+  }
   if (!to) to = heed_op_find("to");
   heed_attr attr = {.i = dtype};
   heed_call c = {.op = to, .nin = 1, .in = &t, .attr = &attr};
@@ -282,6 +290,7 @@ static bool compute(heed_call *c) {
   const heed_rule *rule = c->op->rule;
   if (!allocate(c)) return false;
   if (rule->forward && !rule->forward(c)) return false;
+  if (heed_anomaly_get()->on && !heed_anomaly_check_call(c)) return false;
   if (c->in_place) c->out[0]->storage->version++;
   return !c->need || heed_node_record(c);
 }

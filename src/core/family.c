@@ -55,7 +55,8 @@ static heed_shape strides_of(const heed_tensor *t) {
 }
 
 /* Takes over the reference to `node`. */
-static void set_node(heed_node **at, int *slot, heed_node *node, int k) {
+static void set_node(heed_node **at, uint8_t *slot, heed_node *node,
+                     uint8_t k) {
   heed_node *old = *at;
   *at = node;
   *slot = k;
@@ -65,7 +66,7 @@ static void set_node(heed_node **at, int *slot, heed_node *node, int k) {
 bool heed_family_catch_up(heed_tensor *t) {
   heed_family *f = t->family;
   heed_node *node = f->node;
-  int slot = f->slot;
+  uint8_t slot = f->slot;
   if (t == f->base) {
     node->refs++;
   } else {
@@ -98,7 +99,7 @@ bool heed_family_wrote(heed_tensor *t) {
   heed_family *f = t->family;
   if (!f) return true;
   heed_node *node = t->node;
-  int slot = t->slot;
+  uint8_t slot = t->slot;
   if (t == f->base) {
     node->refs++;
   } else {

@@ -26,7 +26,7 @@ typedef struct heed_family {
   uint32_t writes;     /* recorded ones, to any member */
   heed_tensor *base;   /* not owned; NULL once it is gone */
   struct heed_node *node; /* the history of the base, owned, or NULL */
-  int slot;
+  uint8_t slot;
   /* how the base lies in the storage */
   heed_dtype dtype;
   bool contiguous;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "core/extra.h"
 #include "core/family.h"
 
 static _Thread_local uint64_t next_number;
@@ -14,31 +15,35 @@ static _Thread_local bool freeing;
 
 static int count_attr(const heed_op *op) { return op->nparam - op->ninput; }
 
-static heed_node *node_new(const heed_op *op, int inputs,
+static heed_node *node_new(const heed_op *op, int inputs, int outputs,
                            const heed_attr *attr) {
   size_t nattr = (size_t)count_attr(op), nin = (size_t)inputs;
+  size_t nout = (size_t)outputs;
   size_t bytes = sizeof(heed_node) + nin * sizeof(heed_edge) +
-                 nattr * sizeof(heed_attr);
+                 nout * sizeof(heed_end) + nattr * sizeof(heed_attr);
   heed_node *n = heed_mem_alloc(bytes);
   if (!n) return NULL;
   memset(n, 0, bytes);
+  n->refs = 1;
   n->bytes = bytes;
   n->op = op;
   n->nin = inputs;
+  n->nout = outputs;
   n->nattr = (int)nattr;
   n->in = (heed_edge *)(n + 1);
-  n->attr = (heed_attr *)(n->in + nin);
+  n->out = (heed_end *)(n->in + nin);
+  n->attr = (heed_attr *)(n->out + nout);
   if (nattr) memcpy(n->attr, attr, nattr * sizeof *n->attr);
+  const char *where = heed_anomaly_get()->where;
+  if (where) n->where = strdup(where);
   return n;
 }
 
 heed_node *heed_node_make(const char *name, const heed_edge *in, int nin,
                           const heed_attr *attr, const heed_tensor *result) {
-  heed_node *n = node_new(heed_op_find(name), nin, attr);
+  heed_node *n = node_new(heed_op_find(name), nin, 1, attr);
   if (!n) return NULL;
-  n->refs = 1;
   n->number = next_number++;
-  n->nout = 1;
   n->out[0].dtype = result->dtype;
   n->out[0].shape = result->shape;
   for (int i = 0; i < nin; i++) {
@@ -86,7 +91,6 @@ static bool record_inputs(const heed_call *c, heed_node *n) {
 }
 
 static bool record_outputs(const heed_call *c, heed_node *n) {
-  n->nout = c->nout;
   for (int k = 0; k < c->nout; k++) {
     heed_tensor *t = c->out[k];
     n->out[k].dtype = t->dtype;
@@ -100,9 +104,8 @@ static bool record_outputs(const heed_call *c, heed_node *n) {
 }
 
 bool heed_node_record(heed_call *c) {
-  heed_node *n = node_new(c->op, c->nin, c->attr);
+  heed_node *n = node_new(c->op, c->nin, c->nout, c->attr);
   if (!n) return false;
-  n->refs = 1; /* until the end */
   bool ok = record_inputs(c, n) && record_outputs(c, n);
   n->number = next_number++; /* behind nodes that recording inputs made */
   for (int k = 0; ok && k < c->nout; k++) {
@@ -110,7 +113,7 @@ bool heed_node_record(heed_call *c) {
     if (!heed_dtype_is_float(t->dtype)) continue;
     heed_node *old = t->node; /* of an in-place result */
     t->node = n;
-    t->slot = k;
+    t->slot = (uint8_t)k;
     n->refs++;
     heed_node_drop(old);
   }
@@ -119,8 +122,29 @@ bool heed_node_record(heed_call *c) {
   return ok;
 }
 
+bool heed_node_custom(heed_tensor **in, int nin, heed_tensor **out, int nout,
+                      const heed_custom *custom) {
+  heed_call c = {.op = heed_op_find("custom"), .in = in, .nin = nin,
+                 .nout = nout};
+  for (int k = 0; k < nout; k++) c.out[k] = out[k];
+  if (!heed_node_record(&c)) {
+    custom->drop(custom->context);
+    return false;
+  }
+  for (int k = 0; k < nout; k++)
+    if (out[k]->node) {
+      out[k]->node->custom = *custom;
+      return true;
+    }
+  custom->drop(custom->context); /* integers: there is no way back */
+  return true;
+}
+
 /* Gives up all that a node holds; its memory stays. */
 static void release(heed_node *n) {
+  free(n->where);
+  heed_hooks_drop(n->hooks);
+  if (n->custom.drop) n->custom.drop(n->custom.context);
   for (int i = 0; i < n->nin; i++) {
     heed_tensor_drop(n->in[i].value);
     heed_node_drop(n->in[i].node);
@@ -150,7 +174,7 @@ void heed_node_drop(heed_node *n) {
   freeing = false;
 }
 
-static heed_tensor *own(heed_rule_call *r, heed_tensor *t) {
+heed_tensor *heed_node_lend(heed_rule_call *r, heed_tensor *t) {
   if (!t) {
     r->failed = true;
     return NULL;
@@ -197,10 +221,10 @@ heed_tensor *heed_kept_out(heed_rule_call *r, int result) {
   if (!heed_grad_enabled()) return end->value;
   /* for a second derivative the value must lead back to this node; the kept
      one does not, or the node would own itself */
-  heed_tensor *t = own(r, heed_tensor_detach(end->value));
+  heed_tensor *t = heed_node_lend(r, heed_tensor_detach(end->value));
   if (t && heed_dtype_is_float(t->dtype)) {
     t->node = r->node;
-    t->slot = result;
+    t->slot = (uint8_t)result;
     r->node->refs++;
   }
   return t;
@@ -210,7 +234,7 @@ static heed_tensor *zeros(heed_rule_call *r, heed_dtype dtype,
                           const heed_shape *shape) {
   heed_tensor *t = heed_tensor_new("backward", dtype, shape);
   if (t) memset(t->storage->data, 0, t->storage->bytes);
-  return own(r, t);
+  return heed_node_lend(r, t);
 }
 
 heed_tensor *heed_grad_of(heed_rule_call *r, int k) {
@@ -236,7 +260,7 @@ bool heed_do_all(heed_rule_call *r, const heed_op *op, heed_tensor **in,
     r->failed = true;
     return false;
   }
-  for (int k = 0; k < c.nout; k++) out[k] = own(r, c.out[k]);
+  for (int k = 0; k < c.nout; k++) out[k] = heed_node_lend(r, c.out[k]);
   return !r->failed;
 }
 

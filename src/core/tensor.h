@@ -14,6 +14,7 @@
 
 struct heed_node;
 struct heed_family;
+struct heed_extra;
 
 typedef struct heed_storage {
   int refs;  /* tensors that use it */
@@ -24,6 +25,7 @@ typedef struct heed_storage {
   int64_t *watch; /* the watcher's count of bytes that only it keeps alive */
 } heed_storage;
 
+/* 192 bytes, three lines of the cache: the order leaves no gaps. */
 struct heed_tensor {
   int refs;
   heed_dtype dtype;
@@ -31,15 +33,15 @@ struct heed_tensor {
   int64_t stride[HEED_MAX_DIM]; /* in elements */
   int64_t offset;               /* of the first element, in elements */
   heed_storage *storage;
-  /* gradients: a result has the node that made it, a leaf may have grad */
+  /* gradients: a result has the node that made it */
   struct heed_node *node;
-  int slot; /* which output of node */
   struct heed_family *family; /* shared with views of it, or NULL */
-  uint32_t seen;              /* writes that node accounts for, see family.h */
+  struct heed_extra *extra; /* its gradient and hooks, see extra.h, or NULL */
+  uint32_t seen; /* writes that node accounts for, see family.h */
+  uint8_t slot;  /* which output of node */
   bool requires_grad;
   bool weak;    /* a plain number: it takes the other operand's dtype */
   bool watched; /* held by a watcher, see heed_tensor_watch */
-  heed_tensor *grad;
 };
 
 /* A new tensor, row-major, not filled. Fails for a shape that is negative or
