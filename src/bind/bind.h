@@ -47,7 +47,9 @@ const char *heed_bind_where(lua_State *L);
 
 /* Parts of the module; each adds its functions to the table on the top. */
 void heed_bind_ops(lua_State *L);      /* call.c: fields ops, groups */
-void heed_bind_tensors(lua_State *L);  /* tensor.c: the metatable, tensor */
+void heed_bind_tensors(lua_State *L);  /* tensor.c: the metatable, methods */
+void heed_bind_values(lua_State *L);   /* values.c: tensor, from_bytes; after
+                                          heed_bind_tensors */
 void heed_bind_autograd(lua_State *L); /* autograd.c */
 void heed_bind_system(lua_State *L);   /* system.c: threads, memory, time */
 void heed_bind_files(lua_State *L);    /* files.c: safetensors, whole files */
