@@ -55,6 +55,22 @@ describe("likes", function()
   end)
 end)
 
+describe("new_", function()
+  it("takes the dtype of a tensor", function()
+    local x = heed.zeros({1}, "float64")
+    for _, y in ipairs {
+      x:new_zeros {2}, x:new_ones {2}, x:new_empty {2}, x:new_full({2}, 3),
+      x:new_tensor {1, 2},
+    } do
+      assert.equal("float64", y.dtype)
+      assert.same({2}, y.shape)
+    end
+    assert.equal("int64", x:new_zeros({2}, {dtype = "int64"}).dtype)
+    assert.equal('new_full: unknown option "value"; known: dtype, ' ..
+      "requires_grad", message(x.new_full, x, {2}, 1, {value = 2}))
+  end)
+end)
+
 describe("dtypes by name", function()
   it("convert", function()
     local x = at {1.5, 0}
@@ -69,6 +85,7 @@ describe("dtypes by name", function()
     assert.same({true, false}, x:bool():totable())
     assert.equal("int32", x:type_as(at({1}, {dtype = "int32"})).dtype)
     assert.is_true(x:float():shares(x))
+    assert.equal("int32", x:to(at({1}, {dtype = "int32"})).dtype)
   end)
 end)
 

@@ -94,6 +94,7 @@ static bool masked_select_check(heed_call *c) {
     return heed_fail("masked_select: x %s and mask %s cannot be broadcast "
                      "together", heed_shape_text(&x->shape),
                      heed_shape_text(&mask->shape));
+  if (!heed_shape_check(c->op->name, &shape, x->dtype)) return false;
   heed_out(c, 0, x->dtype, &(heed_shape){1, {count_true(mask, &shape)}});
   return true;
 }

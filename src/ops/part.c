@@ -176,6 +176,7 @@ static bool unfold_check(heed_call *c) {
   memcpy(stride, x->stride, sizeof stride);
   shape.dim[dim] = (n - size) / step + 1;
   shape.dim[shape.ndim++] = size;
+  if (!heed_shape_check(c->op->name, &shape, x->dtype)) return false;
   stride[ndim] = stride[dim];
   stride[dim] *= step;
   heed_out_view(c, 0, x, &shape, stride, x->offset);

@@ -332,6 +332,7 @@ static bool expand_check(heed_call *c) {
     return heed_fail("expand: x %s cannot be expanded to %s",
                      heed_shape_text(&x->shape),
                      heed_shape_text(&c->attr[0].list));
+  if (!heed_shape_check(c->op->name, &shape, x->dtype)) return false;
   heed_out_view(c, 0, x, &shape, stride, x->offset);
   return true;
 }
@@ -396,7 +397,8 @@ static bool cat_check(heed_call *c) {
                        "sizes but that of dim %lld", i + 1,
                        heed_shape_text(s), heed_shape_text(&c->in[0]->shape),
                        (long long)dim + 1);
-    shape.dim[dim] += s->dim[dim];
+    if (__builtin_add_overflow(shape.dim[dim], s->dim[dim], &shape.dim[dim]))
+      return heed_fail("cat: tensors have too many elements");
   }
   heed_out(c, 0, c->in[0]->dtype, &shape);
   return true;

@@ -109,6 +109,69 @@ end
 
 for name, f in pairs(methods) do functions[name] = f end
 
+-- name(x, ...): new_zeros and its kin, in the dtype of x where none is given.
+local function new(name, place)
+  local func <const>, make_one <const> = "new_" .. name, core.ops[name] or
+    core[name]
+  methods[func] = function(x, ...)
+    local given = table.pack(...)
+    local options = options_like(func, x, given[place], FILLED)
+    given[place] = options
+    return make_one(table.unpack(given, 1, place))
+  end
+end
+
+--- Zeros in the dtype of x.
+-- @function new_zeros
+-- @param x tensor
+-- @tparam table shape sizes
+-- @tparam[opt] table options `dtype`, that of x by default; `requires_grad`
+-- @return tensor
+-- @raise for a negative or too large shape
+-- @usage heed.tensor {1.5}:new_zeros {2} --> 0 0
+new("zeros", 2)
+
+--- Ones in the dtype of x.
+-- @function new_ones
+-- @param x tensor
+-- @tparam table shape sizes
+-- @tparam[opt] table options `dtype`, that of x by default; `requires_grad`
+-- @return tensor
+-- @raise for a negative or too large shape
+-- @usage heed.tensor {1.5}:new_ones {2} --> 1 1
+new("ones", 2)
+
+--- A tensor in the dtype of x whose elements are not set.
+-- @function new_empty
+-- @param x tensor
+-- @tparam table shape sizes
+-- @tparam[opt] table options `dtype`, that of x by default; `requires_grad`
+-- @return tensor
+-- @raise for a negative or too large shape
+-- @usage heed.tensor {1.5}:new_empty {2, 3} --> shape (2, 3)
+new("empty", 2)
+
+--- A tensor filled with one number, in the dtype of x.
+-- @function new_full
+-- @param x tensor
+-- @tparam table shape sizes
+-- @param value number or boolean
+-- @tparam[opt] table options `dtype`, that of x by default; `requires_grad`
+-- @return tensor
+-- @raise for a negative or too large shape, or a value beyond the dtype
+-- @usage heed.tensor {1.5}:new_full({2}, 3) --> 3 3
+new("full", 3)
+
+--- A tensor from Lua values, in the dtype of x.
+-- @function new_tensor
+-- @param x tensor
+-- @param value number, boolean, nested table or tensor
+-- @tparam[opt] table options `dtype`, that of x by default; `requires_grad`
+-- @return tensor
+-- @raise when the table is ragged, or a number lies beyond the dtype
+-- @usage heed.tensor {1.5}:new_tensor {2, 3} --> 2 3
+new("tensor", 2)
+
 -- -- in place and in other dtypes --------------------------------------------
 
 --- Fills x with zeros.
@@ -141,6 +204,18 @@ end
 function methods.type_as(x, other)
   return ops.to(x, check.tensor("type_as", "other", other).dtype)
 end
+
+--- x in another dtype, or in that of another tensor.
+-- @param x tensor
+-- @param dtype `"float32"` and so on, or a tensor
+-- @return tensor of the shape of x; a view of it when the dtype is right
+-- @raise for an unknown dtype
+-- @usage heed.tensor {1.5}:to(heed.tensor {1}) --> 1
+function methods.to(x, dtype, ...)
+  if check.is_tensor(dtype) then dtype = dtype.dtype end
+  return ops.to(x, dtype, ...)
+end
+functions.to = methods.to
 
 -- -- from bytes --------------------------------------------------------------
 

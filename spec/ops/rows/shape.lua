@@ -89,6 +89,8 @@ rows.expand = {
       "expand: x [2 3] cannot be expanded to [3]"},
     {{real {1}, {-2}},
       "expand: x [1] cannot be expanded to [-2]"},
+    {{real {1}, {1 << 40, 1 << 40}},
+      "expand: shape [1099511627776 1099511627776] has too many elements"},
   },
 }
 
@@ -167,6 +169,8 @@ rows.unfold = {
       "unfold: size must be 1..5 for dim 1 of x [5], got 0"},
     {{real {5}, 1, 2, 0},
       "unfold: step must be at least 1, got 0"},
+    {{real({1}):expand(1 << 40), 1, 1 << 39},
+      "unfold: shape [549755813889 549755813888] has too many elements"},
     {{real {5}, 2, 2},
       "unfold: dim must be 1..1 or -1..-1 for x [5], got 2"},
     {{real {1, 1, 1, 1, 1, 1, 1, 1}, 1, 1},
