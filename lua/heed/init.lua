@@ -52,6 +52,7 @@ end
 --- Stands in a key for a new dimension of size 1: `t[{heed.newaxis, {}}]`.
 heed.newaxis = "newaxis"
 
+for name, f in pairs(require "heed.random") do heed[name] = f end
 for name, f in pairs(require "heed.algebra") do
   methods[name], heed[name] = f, f
 end
