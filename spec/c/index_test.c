@@ -484,6 +484,10 @@ static void check_all_threads(void) {
   check_threads("index", "dims=[0]", rows, list, 500, NULL);
   check_threads("scatter", "dim=0", rows,
                 (heed_shape){2, {1500, 150}}, 500, &picks);
+  check_threads("scatter_reduce", "dim=0, reduce=mean", rows, picks, 500,
+                &picks);
+  check_threads("scatter_reduce", "dim=0, reduce=amax", rows, picks, 500,
+                &picks);
   check_threads("scatter_add", "dim=0", line, line, 90000, &line);
 }
 

@@ -27,6 +27,9 @@ void heed_bind_push(lua_State *L, heed_tensor *t);
 /* The tensor at `index`, lent; NULL when it is none. Raises when it is
    closed. */
 heed_tensor *heed_bind_test(lua_State *L, int index);
+/* The same in *t, for callers that own tensors and must not raise: fails when
+   it is closed. */
+bool heed_bind_try(lua_State *L, int index, heed_tensor **t);
 /* The same, but raises when it is none; `what` opens the message. */
 heed_tensor *heed_bind_check(lua_State *L, int index, const char *what);
 /* "a string", "a table", "tensor float32 [2 3]": what stands at `index`. */

@@ -22,6 +22,7 @@
 #include "bind/bind.h"
 #include "core/op.h"
 
+/* Nothing may raise while there is one: it owns tensors. */
 typedef struct key {
   lua_State *L;
   const heed_tensor *t;
@@ -53,14 +54,6 @@ static bool step(key *k, const char *op, const int64_t *integers) {
   heed_tensor_drop(k->view);
   k->view = result;
   return result != NULL;
-}
-
-/* The tensor on the top of the stack, or NULL; false when it was closed.
-   Nothing here may raise: the key owns tensors. */
-static bool test_tensor(lua_State *L, heed_tensor **t) {
-  heed_tensor **box = luaL_testudata(L, -1, HEED_TENSOR);
-  *t = box ? *box : NULL;
-  return !box || *box || heed_fail("the tensor was closed");
 }
 
 /* Is there a dimension for the entry? */
@@ -226,7 +219,7 @@ static int named_dims(key *k) {
   for (lua_Integer i = 1; i <= n; i++) {
     int type = lua_rawgeti(k->L, 2, i);
     heed_tensor *index;
-    if (test_tensor(k->L, &index) && index && index->dtype == HEED_BOOL) named += index->shape.ndim;
+    if (heed_bind_try(k->L, -1, &index) && index && index->dtype == HEED_BOOL) named += index->shape.ndim;
     else if (type != LUA_TSTRING) named++;
     else if (strcmp(lua_tostring(k->L, -1), "...") == 0) dots++;
     lua_pop(k->L, 1);
@@ -252,7 +245,7 @@ static bool take_entry(key *k) {
   lua_State *L = k->L;
   heed_tensor *index;
   int type = lua_type(L, -1), ok = 0;
-  if (!test_tensor(L, &index)) return false;
+  if (!heed_bind_try(L, -1, &index)) return false;
   if (index) return take_tensor(k, index);
   if (type == LUA_TTABLE) return take_range(k);
   if (type == LUA_TSTRING) {
@@ -300,8 +293,8 @@ static heed_tensor *run_indices(key *k, const char *name, heed_tensor *value) {
 
 /* A mask over the whole of t, the sole key, is the frequent case. */
 static heed_tensor *whole_mask(lua_State *L, const heed_tensor *t) {
-  heed_tensor *mask = heed_bind_test(L, 2);
-  bool whole = mask && mask->dtype == HEED_BOOL && mask->shape.ndim > 0 &&
+  heed_tensor *mask;
+  bool whole = heed_bind_try(L, 2, &mask) && mask && mask->dtype == HEED_BOOL && mask->shape.ndim > 0 &&
                heed_shape_equal(&mask->shape, &t->shape);
   return whole ? mask : NULL;
 }

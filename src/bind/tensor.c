@@ -138,11 +138,16 @@ int heed_bind_raise(lua_State *L) {
   return lua_error(L);
 }
 
-heed_tensor *heed_bind_test(lua_State *L, int index) {
+bool heed_bind_try(lua_State *L, int index, heed_tensor **t) {
   holder *b = holder_at(L, index);
-  if (!b) return NULL;
-  if (!b->tensor) luaL_error(L, "the tensor was closed");
-  return b->tensor;
+  *t = b ? b->tensor : NULL;
+  return !b || *t || heed_fail("the tensor was closed");
+}
+
+heed_tensor *heed_bind_test(lua_State *L, int index) {
+  heed_tensor *t;
+  if (!heed_bind_try(L, index, &t)) luaL_error(L, "%s", heed_error());
+  return t;
 }
 
 heed_tensor *heed_bind_check(lua_State *L, int index, const char *what) {

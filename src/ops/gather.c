@@ -43,7 +43,7 @@ dimension that the index says: out[i][j] = x[i][index[i][j]] for dim 2.
 @param dim dimension
 @param index tensor of int64, int32 or uint8 with as many dimensions as x and, but for dim, no
 larger; positions may count from the end
-@return tensor of the shape of the index
+@return tensor of the shape of the index, a copy
 @raise when the shapes do not fit or a position is out of range
 @usage heed.tensor{{1, 2}, {3, 4}}:gather(2, heed.tensor{{2}, {1}}) --> 2, 3
 */

@@ -81,7 +81,7 @@ The elements of x where the mask is true, in row-major order.
 @function masked_select
 @param x tensor
 @param mask bool tensor that broadcasts with x
-@return tensor with one dimension
+@return tensor with one dimension, a copy
 @raise when mask is not bool or the shapes do not fit
 @usage heed.tensor{1, 2, 3}:masked_select(heed.tensor{true, false, true})
 --> 1 3

@@ -376,7 +376,7 @@ Tensors one behind the other along a dimension.
 @function cat
 @param tensors list of tensors of one dtype whose other sizes agree
 @param dim dimension, 1 by default
-@return tensor
+@return tensor, a copy
 @raise when the list is empty or sizes or dtypes differ
 @usage heed.cat({heed.zeros(2, 3), heed.ones(1, 3)}) --> shape (3, 3)
 */
@@ -428,7 +428,7 @@ Tensors of one shape along a new dimension.
 @function stack
 @param tensors list of tensors of one shape and dtype
 @param dim where the new dimension stands, 1 by default
-@return tensor with one dimension more
+@return tensor with one dimension more, a copy
 @raise when the list is empty or shapes or dtypes differ
 @usage heed.stack({heed.zeros(3), heed.ones(3)}) --> shape (2, 3)
 */
