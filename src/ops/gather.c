@@ -343,9 +343,14 @@ static heed_tensor *choose(heed_rule_call *r, heed_tensor *test,
                  (heed_tensor *[]){test, a, b}, 3, NULL);
 }
 
+/* true and false as 1 and 0 */
+static heed_tensor *number_of(heed_rule_call *r, heed_tensor *test) {
+  return heed_do1_with(r, HEED_OP_to, test,
+                       &(heed_attr){.i = r->grad[0]->dtype});
+}
+
 static bool mean_bwd(heed_rule_call *r) {
-  heed_tensor *one = heed_number(r, 1);
-  heed_tensor *n = heed_do2(r, HEED_OP_mul, heed_grad_zeros(r, 0), one);
+  heed_tensor *one = heed_number(r, 1), *n = heed_grad_zeros(r, 0);
   if (r->attr[2].i) n = heed_do2(r, HEED_OP_add, n, one);
   n = put_places(r, HEED_OP_scatter_add, n, one);
   n = heed_do2(r, HEED_OP_maximum, n, one);
@@ -354,53 +359,64 @@ static bool mean_bwd(heed_rule_call *r) {
          (!heed_needs(r, 2) || heed_give(r, 2, grow(r, at_places(r, g))));
 }
 
+/* Of n equal ones that are the largest each gets a share of g / n. */
 static bool extreme_bwd(heed_rule_call *r, heed_tensor *source) {
-  heed_tensor *y = heed_kept_out(r, 0), *zeros = heed_grad_zeros(r, 0);
+  heed_tensor *y = heed_kept_out(r, 0);
   heed_tensor *self = heed_do2(r, HEED_OP_eq, heed_in(r, 0), y);
-  self = without_self(r, heed_do2(r, HEED_OP_add, self, zeros));
+  self = without_self(r, number_of(r, self));
   heed_tensor *other = heed_do2(r, HEED_OP_eq, source, at_places(r, y));
-  other = heed_do2(r, HEED_OP_add, other,
-                   at_places(r, heed_grad_zeros(r, 0)));
+  other = number_of(r, other);
   heed_tensor *n = put_places(r, HEED_OP_scatter_add, self, other);
   n = heed_do2(r, HEED_OP_maximum, n, heed_number(r, 1));
   heed_tensor *g = heed_do2(r, HEED_OP_div, r->grad[0], n);
-  if (heed_needs(r, 0)) {
-    /* where nothing was written x is the result */
-    if (!heed_give(r, 0, heed_do2(r, HEED_OP_mul, g, self))) return false;
-  }
+  if (heed_needs(r, 0) &&
+      !heed_give(r, 0, heed_do2(r, HEED_OP_mul, g, self)))
+    return false;
   other = heed_do2(r, HEED_OP_mul, at_places(r, g), other);
   return !heed_needs(r, 2) || heed_give(r, 2, grow(r, other));
 }
 
-/* The product of all factors but one: where one of the others is 0 it is 0,
-   else the product of all that are not 0 by the factor itself, or by 1 when
-   that is the 0. */
-static bool prod_bwd(heed_rule_call *r, heed_tensor *source) {
-  heed_tensor *zero = heed_number(r, 0), *one = heed_number(r, 1);
-  heed_tensor *x = heed_in(r, 0), *g = r->grad[0];
-  heed_tensor *ones = heed_do2(r, HEED_OP_add, heed_grad_zeros(r, 0), one);
-  if (!source || !x || !ones) return false;
+/* The product of all factors but x: that of what goes to its place. */
+static heed_tensor *product_without_x(heed_rule_call *r,
+                                      heed_tensor *source) {
+  heed_tensor *ones = heed_do2(r, HEED_OP_add, heed_grad_zeros(r, 0),
+                               heed_number(r, 1));
   heed_tensor *in[3] = {ones, heed_in(r, 1), source};
   heed_attr attr[3] = {r->attr[0], {.i = PROD}, {.i = true}};
-  const heed_op *scatter_reduce = heed_op_at(HEED_OP_scatter_reduce);
-  heed_tensor *others = heed_do(r, scatter_reduce, in, 3, attr);
-  if (heed_needs(r, 0) &&
-      !heed_give(r, 0, without_self(r, heed_do2(r, HEED_OP_mul, g, others))))
-    return false;
-  if (!heed_needs(r, 2)) return true;
+  return heed_do(r, heed_op_at(HEED_OP_scatter_reduce), in, 3, attr);
+}
+
+/* The product of all factors but one of source: where one of the others is 0
+   it is 0, else the product of all that are not 0 by the factor itself, or by
+   1 when that is the 0. */
+static heed_tensor *product_without_source(heed_rule_call *r,
+                                           heed_tensor *source) {
+  heed_tensor *zero = heed_number(r, 0), *one = heed_number(r, 1);
   heed_tensor *is_zero = heed_do2(r, HEED_OP_eq, source, zero);
   heed_tensor *factor = choose(r, is_zero, one, source);
-  heed_tensor *count = heed_do2(r, HEED_OP_add, is_zero,
-                                at_places(r, heed_grad_zeros(r, 0)));
+  heed_tensor *count = number_of(r, is_zero);
   heed_tensor *zeros = put_places(r, HEED_OP_scatter_add,
                                   heed_grad_zeros(r, 0), count);
   heed_tensor *more = heed_do2(r, HEED_OP_gt, at_places(r, zeros), count);
-  in[0] = r->attr[2].i ? x : put_places(r, HEED_OP_scatter, x, one);
-  in[2] = factor;
-  others = at_places(r, heed_do(r, scatter_reduce, in, 3, attr));
-  others = heed_do2(r, HEED_OP_div, others, factor);
-  others = choose(r, more, zero, others);
-  others = heed_do2(r, HEED_OP_mul, at_places(r, g), others);
+  heed_tensor *x = heed_in(r, 0);
+  if (!r->attr[2].i) x = put_places(r, HEED_OP_scatter, x, one);
+  heed_tensor *in[3] = {x, heed_in(r, 1), factor};
+  heed_attr attr[3] = {r->attr[0], {.i = PROD}, {.i = true}};
+  heed_tensor *all = heed_do(r, heed_op_at(HEED_OP_scatter_reduce), in, 3,
+                             attr);
+  return choose(r, more, zero,
+                heed_do2(r, HEED_OP_div, at_places(r, all), factor));
+}
+
+static bool prod_bwd(heed_rule_call *r, heed_tensor *source) {
+  heed_tensor *g = r->grad[0], *others;
+  if (heed_needs(r, 0)) {
+    others = heed_do2(r, HEED_OP_mul, g, product_without_x(r, source));
+    if (!heed_give(r, 0, without_self(r, others))) return false;
+  }
+  if (!heed_needs(r, 2)) return true;
+  others = heed_do2(r, HEED_OP_mul, at_places(r, g),
+                    product_without_source(r, source));
   return heed_give(r, 2, grow(r, others));
 }
 

@@ -173,19 +173,20 @@ function index.masked_scatter(x, mask, source)
     fail("masked_scatter: mask must be bool and source %s, got %s and %s",
       x.dtype, check.show(mask), check.show(source))
   end
-  local places = index.where(ops.expand(mask, x.shape))
-  local n = x.ndim > 0 and #places[1] or 0
   if x.ndim == 0 then
-    return ops.reshape(index.masked_scatter(ops.reshape(x, 1),
-      ops.reshape(mask, 1), source), {})
+    local row = index.masked_scatter(ops.reshape(x, 1), ops.reshape(mask, 1),
+      source)
+    return ops.reshape(row, {})
   end
-  if source:numel() < n then
+  local places = index.where(ops.expand(mask, x.shape))
+  local n, given = #places[1], source:numel()
+  if given < n then
     fail("masked_scatter: source %s has %d elements, but mask has %d true",
-      check.shape(source.shape), source:numel(), n)
+      check.shape(source.shape), given, n)
   end
-  local flat = ops.slice(ops.reshape(source, -1), 1,
-    n > 0 and 1 or source:numel() + 1, n > 0 and n or -1)
-  return index.index_put(x, places, flat)
+  if n == 0 then return ops.clone(x) end
+  local taken = ops.slice(ops.reshape(source, -1), 1, 1, n)
+  return index.index_put(x, places, taken)
 end
 
 function index.masked_scatter_(x, mask, source)
