@@ -195,24 +195,62 @@ static bool arange_check(heed_call *c) {
   heed_out(c, 0, dtype, &(heed_shape){1, {n > 0 ? (int64_t)n : 0}});
   return true;
 }
-/* Writes element i of a sequence; false when the dtype cannot hold it. */
-static bool put(heed_tensor *t, int64_t i, double v) {
-  heed_value value = {.f = v};
-  if (!heed_dtype_holds(t->dtype, false, value))
-    return heed_fail("number %lld of them is %.17g, but %s holds %s",
-                     (long long)i + 1, v, heed_dtype_name(t->dtype),
-                     heed_dtype_range(t->dtype));
-  heed_element_store(t->dtype, heed_tensor_data(t), i, false, value);
+/* Numbers that grow by one step. Those from `turn` on are counted back from
+   the last, so that it is met without a rounding error. */
+typedef struct sequence {
+  heed_tensor *t;
+  double first, step, last;
+  int64_t turn;
+} sequence;
+
+static double number_at(const sequence *s, int64_t i) {
+  int64_t end = s->t->shape.dim[0] - 1;
+  return i < s->turn ? s->first + (double)i * s->step
+                     : s->last - (double)(end - i) * s->step;
+}
+
+static void fill_sequence(void *context, int64_t begin, int64_t end,
+                          int worker) {
+  (void)worker;
+  const sequence *s = context;
+  heed_dtype dtype = s->t->dtype;
+  void *data = heed_tensor_data(s->t);
+#define FILL(type)                        \
+  for (int64_t i = begin; i < end; i++)   \
+  ((type *)data)[i] = (type)number_at(s, i)
+  switch (dtype) {
+    case HEED_FLOAT32: FILL(float); break;
+    case HEED_FLOAT64: FILL(double); break;
+    case HEED_INT64: FILL(int64_t); break;
+    default:
+      for (int64_t i = begin; i < end; i++)
+        heed_element_store(dtype, data, i, false,
+                           (heed_value){.f = number_at(s, i)});
+  }
+#undef FILL
+}
+
+/* All numbers lie between the first and the last: these tell whether the
+   dtype can hold them. */
+static bool make_sequence(heed_call *c, sequence s) {
+  s.t = c->out[0];
+  int64_t n = s.t->shape.dim[0];
+  for (int64_t i = 0; i < n; i += n > 1 ? n - 1 : 1) {
+    double v = number_at(&s, i);
+    if (!heed_dtype_holds(s.t->dtype, false, (heed_value){.f = v}))
+      return heed_fail("%s: number %lld of them is %.17g, but %s holds %s",
+                       c->op->name, (long long)i + 1, v,
+                       heed_dtype_name(s.t->dtype),
+                       heed_dtype_range(s.t->dtype));
+  }
+  heed_parallel(n, 32768, fill_sequence, &s);
   return true;
 }
 
 static bool arange_fwd(heed_call *c) {
-  double first = c->attr[0].f, step = c->attr[2].f;
-  int64_t n = c->out[0]->shape.dim[0];
-  for (int64_t i = 0; i < n; i++)
-    if (!put(c->out[0], i, first + (double)i * step))
-      return heed_fail_prefix("arange: ");
-  return true;
+  return make_sequence(c, (sequence){.first = c->attr[0].f,
+                                     .step = c->attr[2].f,
+                                     .turn = INT64_MAX});
 }
 const heed_rule heed_rule_arange = {.check = arange_check,
                                     .forward = arange_fwd};
@@ -244,14 +282,11 @@ static bool linspace_check(heed_call *c) {
 static bool linspace_fwd(heed_call *c) {
   double first = c->attr[0].f, last = c->attr[1].f;
   int64_t n = c->attr[2].i;
-  double step = n > 1 ? last / (double)(n - 1) - first / (double)(n - 1) : 0;
-  /* each half from its own end, so that both are met */
-  for (int64_t i = 0; i < n; i++) {
-    double v = i < n - n / 2 ? first + (double)i * step
-                             : last - (double)(n - 1 - i) * step;
-    if (!put(c->out[0], i, v)) return heed_fail_prefix("linspace: ");
-  }
-  return require(c->out[0], c->attr[4].i, c->op->name);
+  double gaps = n > 1 ? (double)(n - 1) : 1, step = (last - first) / gaps;
+  if (!isfinite(step)) step = last / gaps - first / gaps;
+  return make_sequence(c, (sequence){.first = first, .last = last,
+                                     .step = step, .turn = n - n / 2}) &&
+         require(c->out[0], c->attr[4].i, c->op->name);
 }
 const heed_rule heed_rule_linspace = {.check = linspace_check,
                                       .forward = linspace_fwd};
