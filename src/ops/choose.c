@@ -16,6 +16,8 @@ static void row_where(void *context, int64_t n, char *const *p,
                                    : ((const type *)p[3])[i * s[3]]
   if (size == 1) {
     PICK(unsigned char);
+  } else if (size == 2) {
+    PICK(uint16_t);
   } else if (size == 4) {
     PICK(uint32_t);
   } else {
