@@ -39,12 +39,19 @@ for _, op in ipairs(core.op_table) do
   end
 end
 
+-- What is written in Lua, by composing ops.
+for name, f in pairs(require "heed.tensor.maths") do
+  methods[name] = f
+  heed[name] = f
+end
+
 -- Operators take a tensor on either side and a number on the other.
 local meta <const> = core.metatable
 for event, name in pairs {
   __add = "add", __sub = "sub", __mul = "mul", __div = "div", __mod =
   "remainder", __pow = "pow", __idiv = "floor_div",
-  __band = "logical_and", __bor = "logical_or",
+  __band = "bitwise_and", __bor = "bitwise_or", __bxor = "bitwise_xor",
+  __shl = "left_shift", __shr = "right_shift",
 } do
   local op <const> = core.ops[name]
   -- Lua calls these with two operands only
@@ -52,7 +59,7 @@ for event, name in pairs {
 end
 -- Lua passes the operand of a unary operator twice
 meta.__unm = function(x) return core.ops.neg(x) end
-meta.__bnot = function(x) return core.ops.logical_not(x) end
+meta.__bnot = function(x) return core.ops.bitwise_not(x) end
 meta.__name = "heed.tensor"
 
 --- Returns the value's kind: "tensor" for a tensor, else Lua's `type`.

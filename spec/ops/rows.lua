@@ -19,7 +19,8 @@
 local rows = {}
 
 for _, family in ipairs {
-  "elementwise", "compare", "convert", "make", "shape", "index", "order",
+  "arithmetic", "maths", "activation", "choose", "compare", "convert", "make",
+  "shape", "index", "order",
   "reduce", "softmax", "network", "attention", "random", "optim",
 } do
   for name, row in pairs(require("spec.ops.rows." .. family)) do
