@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "bind/bind.h"
+#include "core/family.h"
 #include "core/node.h"
 
 /* Bytes that only boxes keep alive: garbage, once their boxes are. After a
@@ -417,7 +418,7 @@ static bool get_field(lua_State *L, heed_tensor *t, const char *key) {
   } else if (strcmp(key, "requires_grad") == 0) {
     lua_pushboolean(L, heed_tensor_tracks(t));
   } else if (strcmp(key, "is_leaf") == 0) {
-    lua_pushboolean(L, t->node == NULL);
+    lua_pushboolean(L, !t->node && !heed_family_behind(t));
   } else if (strcmp(key, "grad") == 0) {
     if (t->grad) heed_bind_push(L, heed_tensor_ref(t->grad));
     else lua_pushnil(L);

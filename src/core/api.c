@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/family.h"
 #include "core/node.h"
 
 static heed_tensor *run1(const char *name, heed_tensor *x,
@@ -108,6 +109,7 @@ int heed_run(const char *name, heed_tensor *const *in, int nin,
 }
 
 bool heed_tensor_require(heed_tensor *t, bool requires_grad) {
+  if (!heed_family_sync(t)) return false;
   if (t->node)
     return heed_fail("requires_grad: only a leaf can be switched; this "
                      "tensor is the result of %s (detach it first)",

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/family.h"
 #include "core/node.h"
 
 typedef struct walker {
@@ -231,6 +232,9 @@ bool heed_backward(heed_tensor *t, heed_tensor *gradient,
   if (!heed_tensor_tracks(t))
     return heed_fail("backward: no input of this tensor wants gradients "
                      "(requires_grad), %s", heed_tensor_text(t));
+  if (!heed_family_sync(t)) return false;
+  for (int i = 0; i < walk->nwanted; i++)
+    if (!heed_family_sync(walk->wanted[i])) return false;
   heed_tensor *g = first_gradient(t, gradient);
   if (!g) return false;
   walker w = {.walk = walk};

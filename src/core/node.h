@@ -47,6 +47,10 @@ typedef struct heed_node {
 
 /* Records a finished call and makes its results point to the node. */
 bool heed_node_record(heed_call *c);
+/* A node that no call made: op `name` on inputs from the given edges, whose
+   nodes are referenced; its one result is like `result`. */
+heed_node *heed_node_make(const char *name, const heed_edge *in, int nin,
+                          const heed_attr *attr, const heed_tensor *result);
 void heed_node_drop(heed_node *n);
 
 /* One run of a backward rule. Rules call ops through heed_do; the results

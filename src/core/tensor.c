@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "core/family.h"
 #include "core/node.h"
 
 static heed_storage *storage_new(size_t bytes) {
@@ -45,6 +46,8 @@ static heed_tensor *shell_new(heed_dtype dtype, const heed_shape *shape) {
   t->storage = NULL;
   t->node = NULL;
   t->slot = 0;
+  t->family = NULL;
+  t->seen = 0;
   t->requires_grad = t->weak = t->watched = false;
   t->grad = NULL;
   return t;
@@ -107,9 +110,14 @@ void heed_tensor_drop(heed_tensor *t) {
   storage_count(t->storage, -1, 0);
   heed_tensor *grad = t->grad;
   heed_node *node = t->node;
+  heed_family_leave(t);
   heed_mem_free(t, sizeof *t);
   heed_tensor_drop(grad);
   heed_node_drop(node);
+}
+
+bool heed_tensor_tracks(const heed_tensor *t) {
+  return t->requires_grad || t->node || heed_family_behind(t);
 }
 
 void heed_tensor_watch(heed_tensor *t, int64_t *count) {

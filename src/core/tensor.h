@@ -13,6 +13,7 @@
 #include "heed.h"
 
 struct heed_node;
+struct heed_family;
 
 typedef struct heed_storage {
   int refs;  /* tensors that use it */
@@ -33,6 +34,8 @@ struct heed_tensor {
   /* gradients: a result has the node that made it, a leaf may have grad */
   struct heed_node *node;
   int slot; /* which output of node */
+  struct heed_family *family; /* shared with views of it, or NULL */
+  uint32_t seen;              /* writes that node accounts for, see family.h */
   bool requires_grad;
   bool weak;    /* a plain number: it takes the other operand's dtype */
   bool watched; /* held by a watcher, see heed_tensor_watch */
@@ -48,7 +51,7 @@ heed_tensor *heed_tensor_scalar(heed_dtype dtype, double f, int64_t i);
 /* A new tensor that shares the storage of `base`; no graph. */
 heed_tensor *heed_tensor_view(heed_tensor *base, const heed_shape *shape,
                               const int64_t *stride, int64_t offset);
-/* The same view of the same storage, without graph and gradient. */
+/* The same view of the same storage, without history and gradient. */
 heed_tensor *heed_tensor_detach(heed_tensor *t);
 
 /* Takes over the caller's reference as the one of a watcher (the userdata of
@@ -75,9 +78,7 @@ bool heed_tensor_is_folded(const heed_tensor *t);
 bool heed_tensor_overlaps(const heed_tensor *a, const heed_tensor *b);
 
 /* Does this tensor take part in gradients? */
-static inline bool heed_tensor_tracks(const heed_tensor *t) {
-  return t->requires_grad || t->node;
-}
+bool heed_tensor_tracks(const heed_tensor *t);
 
 /* "float32 [2 3]", like heed_shape_text. */
 const char *heed_tensor_text(const heed_tensor *t);
