@@ -196,10 +196,16 @@ LOOP3(addcmul_float64, double, a + value * b * c)
 LOOP3(addcdiv_float32, float, a + (float)value * b / c)
 LOOP3(addcdiv_float64, double, a + value * b / c)
 /* NaN stays, in a bound too; where min > max it is max. */
-#define HIGHER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
-#define LOWER(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
-LOOP3(clamp_float32, float, LOWER(HIGHER(a, b), c))
-LOOP3(clamp_float64, double, LOWER(HIGHER(a, b), c))
+static inline float clamp_f(float a, float b, float c) {
+  float low = (a > b) | (a != a) ? a : b;
+  return (low < c) | (low != low) ? low : c;
+}
+static inline double clamp_d(double a, double b, double c) {
+  double low = (a > b) | (a != a) ? a : b;
+  return (low < c) | (low != low) ? low : c;
+}
+LOOP3(clamp_float32, float, clamp_f(a, b, c))
+LOOP3(clamp_float64, double, clamp_d(a, b, c))
 
 LOOP1(copy_1, uint8_t, uint8_t, a)
 LOOP1(copy_4, int32_t, int32_t, a)

@@ -40,6 +40,10 @@ typedef void heed_loop_pick(int64_t n, void *y, int64_t sy, const void *test,
                             int64_t st, const void *a, int64_t sa,
                             const void *b, int64_t sb);
 
+/* y[i*pitch + j] = x[j*stride + i]: rows of what lies in columns. */
+typedef void heed_loop_turn(int64_t rows, int64_t columns, void *y,
+                            int64_t pitch, const void *x, int64_t stride);
+
 typedef enum heed_unary {
 #define UNARY(name) HEED_UNARY_##name,
 #include "kernel/unary.def"
@@ -140,6 +144,7 @@ typedef struct heed_kernels {
   heed_loop1_tuned *tuned[HEED_NTUNED][HEED_NDTYPE];
   heed_loop2_tuned *tuned_bwd[HEED_NTUNED][HEED_NDTYPE];
   heed_loop_pick *pick[HEED_NDTYPE]; /* choose.c */
+  heed_loop_turn *turn[HEED_NDTYPE]; /* turn.c */
 
   heed_loop1 *cast[HEED_NDTYPE][HEED_NDTYPE]; /* cast.c: [to][from] */
 

@@ -15,10 +15,9 @@ static void row_pick(void *loop, int64_t n, char *const *p,
 static void pick(heed_tensor *result, heed_tensor *test, heed_tensor *a,
                  heed_tensor *b) {
   heed_loop_pick *loop = heed_kernel.pick[result->dtype];
-  heed_iter it;
-  heed_iter_init(&it, &result->shape, 4,
-                 (heed_tensor *[]){result, test, a, b});
-  heed_iter_run(&it, HEED_GRAIN, row_pick, &loop);
+  heed_iter_map(&result->shape, 4,
+                (heed_tensor *[]){result, test, a, b},
+                HEED_GRAIN, row_pick, &loop);
 }
 
 /* The three shapes of a choice, broadcast together into result 0. */

@@ -17,18 +17,17 @@ static void row2(void *loop, int64_t n, char *const *p, const int64_t *s) {
 }
 
 bool heed_each_run1(heed_call *c, heed_loop1 *loop) {
-  heed_iter it;
-  heed_iter_init(&it, &c->out[0]->shape, 2,
-                 (heed_tensor *[]){c->out[0], c->in[0]});
-  heed_iter_run(&it, HEED_GRAIN, row1, &loop);
+  heed_iter_map(&c->out[0]->shape, 2,
+                (heed_tensor *[]){c->out[0], c->in[0]},
+                HEED_GRAIN, row1, &loop);
   return true;
 }
 
 void heed_each_into(heed_tensor *to, heed_tensor *a, heed_tensor *b,
                            heed_loop2 *loop) {
-  heed_iter it;
-  heed_iter_init(&it, &to->shape, 3, (heed_tensor *[]){to, a, b});
-  heed_iter_run(&it, HEED_GRAIN, row2, &loop);
+  heed_iter_map(&to->shape, 3,
+                (heed_tensor *[]){to, a, b},
+                HEED_GRAIN, row2, &loop);
 }
 
 bool heed_each_run2(heed_call *c, heed_loop2 *loop) {
@@ -48,10 +47,9 @@ static void row3(void *context, int64_t n, char *const *p, const int64_t *s) {
 
 bool heed_each_run3(heed_call *c, heed_loop3 *loop, double value) {
   with_number w = {loop, value};
-  heed_iter it;
-  heed_iter_init(&it, &c->out[0]->shape, 4,
-                 (heed_tensor *[]){c->out[0], c->in[0], c->in[1], c->in[2]});
-  heed_iter_run(&it, HEED_GRAIN, row3, &w);
+  heed_iter_map(&c->out[0]->shape, 4,
+                (heed_tensor *[]){c->out[0], c->in[0], c->in[1], c->in[2]},
+                HEED_GRAIN, row3, &w);
   return true;
 }
 
@@ -78,11 +76,9 @@ static void take_numbers(const heed_call *c, int first, double *p) {
 }
 
 static void run_tuned(heed_call *c, tuned *t) {
-  heed_iter it;
-  heed_iter_init(&it, &c->out[0]->shape, 1 + c->nin,
-                 (heed_tensor *[]){c->out[0], c->in[0],
-                                   c->nin > 1 ? c->in[1] : NULL});
-  heed_iter_run(&it, HEED_GRAIN, row_tuned, t);
+  heed_iter_map(&c->out[0]->shape, 1 + c->nin,
+                (heed_tensor *[]){c->out[0], c->in[0], c->nin > 1 ? c->in[1] : NULL},
+                HEED_GRAIN, row_tuned, t);
 }
 
 bool heed_each_run_tuned(heed_call *c, heed_tuned f, const double *p) {
