@@ -197,12 +197,16 @@ LOOP3(addcdiv_float32, float, a + (float)value * b / c)
 LOOP3(addcdiv_float64, double, a + value * b / c)
 /* NaN stays, in a bound too; where min > max it is max. */
 static inline float clamp_f(float a, float b, float c) {
-  float low = (a > b) | (a != a) ? a : b;
-  return (low < c) | (low != low) ? low : c;
+  float low = a < b ? b : a;
+  low = b != b ? b : low;
+  float held = c < low ? c : low;
+  return c != c ? c : held;
 }
 static inline double clamp_d(double a, double b, double c) {
-  double low = (a > b) | (a != a) ? a : b;
-  return (low < c) | (low != low) ? low : c;
+  double low = a < b ? b : a;
+  low = b != b ? b : low;
+  double held = c < low ? c : low;
+  return c != c ? c : held;
 }
 LOOP3(clamp_float32, float, clamp_f(a, b, c))
 LOOP3(clamp_float64, double, clamp_d(a, b, c))

@@ -160,21 +160,32 @@ VEC_INLINE vd vd_log1p(vd x) {
 /* log(x / (1 - x)) */
 VEC_INLINE vd vd_logit(vd x) { return vd_log(x / (1.0 - x)); }
 
+/* The same for 0 <= x <= 1, without the split. */
+VEC_INLINE vd vd_log1p_unit(vd x) {
+  vd s = x / (x + 2.0), z = s * s;
+  vd p = z * 0.21861369572315784 + 0.17122292404377051;
+  p = p * z + 0.2230515506569867;
+  p = p * z + 0.28568144327801015;
+  p = p * z + 0.4000006145417907;
+  p = p * z + 0.66666666237648475;
+  return s * (p * z + 2.0000000000048694);
+}
+
 /* log(1 + e^x) = max(x, 0) + log(1 + e^-|x|) */
 VEC_INLINE vd vd_softplus(vd x) {
-  return vd_max(vd_all(0), x) + vd_log1p(vd_exp(-vd_abs(x)));
+  return vd_max(vd_all(0), x) + vd_log1p_unit(vd_exp(-vd_abs(x)));
 }
 
 /* log(e^a + e^b), also of two equal infinities */
 VEC_INLINE vd vd_logaddexp(vd a, vd b) {
   vd apart = vd_pick(a == b, vd_all(0), vd_abs(a - b));
-  return vd_pick(a > b, a, b) + vd_log1p(vd_exp(-apart));
+  return vd_pick(a > b, a, b) + vd_log1p_unit(vd_exp(-apart));
 }
 /* log2(2^a + 2^b) */
 VEC_INLINE vd vd_logaddexp2(vd a, vd b) {
   vd apart = vd_pick(a == b, vd_all(0), vd_abs(a - b));
   return vd_pick(a > b, a, b) +
-         vd_log1p(vd_exp2(-apart)) * 1.4426950408889634;
+         vd_log1p_unit(vd_exp2(-apart)) * 1.4426950408889634;
 }
 
 /* a log b; 0 where a is 0 and b a number */

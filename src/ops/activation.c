@@ -107,12 +107,18 @@ const heed_rule heed_rule_silu = {
 
 /* -- of the kind that has a kink or is tuned by numbers -- */
 
-/* Is x between the numbers, both ends left out? */
+/* Is x between the numbers, both ends left out? NaN counts as such. */
 static heed_tensor *between(heed_rule_call *r, heed_tensor *x, double low,
                             double high) {
-  return heed_do2(r, HEED_OP_logical_and,
-                  heed_do2(r, HEED_OP_gt, x, heed_number(r, low)),
-                  heed_do2(r, HEED_OP_lt, x, heed_number(r, high)));
+  heed_tensor *beyond = heed_do2(
+      r, HEED_OP_logical_or, heed_do2(r, HEED_OP_le, x, heed_number(r, low)),
+      heed_do2(r, HEED_OP_ge, x, heed_number(r, high)));
+  return heed_do1(r, HEED_OP_logical_not, beyond);
+}
+/* A bool as numbers of the dtype of x. */
+static heed_tensor *as_number(heed_rule_call *r, heed_tensor *test) {
+  return heed_do1_with(r, HEED_OP_to, test,
+                       &(heed_attr){.i = r->node->in[0].dtype});
 }
 /* Is x outside of them, NaN too? */
 static heed_tensor *outside(heed_rule_call *r, heed_tensor *x, double low,
@@ -134,7 +140,8 @@ x where it is positive, else x times a small slope (Maas et al., 2013).
 static heed_tensor *leaky_relu_slope(heed_rule_call *r, heed_tensor *x) {
   heed_tensor *positive = heed_do2(r, HEED_OP_gt, x, heed_number(r, 0));
   double slope = r->attr[0].f;
-  return heed_each_plus(r, heed_each_times(r, positive, 1 - slope), slope);
+  heed_tensor *side = as_number(r, positive);
+  return heed_each_plus(r, heed_each_times(r, side, 1 - slope), slope);
 }
 HEED_TUNED_OP(leaky_relu)
 
@@ -201,7 +208,7 @@ x held within min_val .. max_val. Unlike clamp it has no gradient at the ends.
 @usage heed.nn.functional.hardtanh(heed.tensor{-2.0, 0.5}) --> -1 0.5
 */
 static heed_tensor *hardtanh_slope(heed_rule_call *r, heed_tensor *x) {
-  return outside(r, x, r->attr[0].f, r->attr[1].f);
+  return between(r, x, r->attr[0].f, r->attr[1].f);
 }
 HEED_TUNED_OP(hardtanh)
 
@@ -253,7 +260,7 @@ HEED_TUNED_OP(threshold)
 @usage heed.nn.functional.hardsigmoid(heed.tensor{0.0, 4.0}) --> 0.5 1
 */
 static heed_tensor *hardsigmoid_slope(heed_rule_call *r, heed_tensor *x) {
-  return heed_each_times(r, between(r, x, -3, 3), 1.0 / 6);
+  return heed_each_times(r, as_number(r, between(r, x, -3, 3)), 1.0 / 6);
 }
 HEED_TUNED_OP(hardsigmoid)
 
