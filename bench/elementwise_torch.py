@@ -4,14 +4,27 @@
 
 heed runs bench/elementwise.lua as a child that answers with the time of one
 case at a time, in turns with PyTorch; the least of several rounds counts.
+
+heed keeps the pages of freed tensors. By default PyTorch gets fresh ones from
+the system for each large result, which costs it more than the work itself;
+here malloc is told to keep them, so that the loops are compared. With
+FRESH=1 in the environment it is not told so.
 """
 
+import ctypes
+import os
 import subprocess
 import sys
 import time
 
 import torch
 import torch.nn.functional as F
+
+if not os.environ.get("FRESH"):
+    M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+    libc = ctypes.CDLL(None)
+    libc.mallopt(M_MMAP_THRESHOLD, 1 << 30)
+    libc.mallopt(M_TRIM_THRESHOLD, (1 << 31) - 1)
 
 threads = int(sys.argv[1]) if len(sys.argv) > 1 else 2
 program = sys.argv[2] if len(sys.argv) > 2 else "build/heed"

@@ -426,7 +426,8 @@ static void test_loops(void) {
       loop f = {.one = heed_kernel.cast[to][d], .from = (heed_dtype)d,
                 .to = (heed_dtype)to};
       char name[40];
-      snprintf(name, sizeof name, "cast to %s", heed_dtype_name((heed_dtype)to));
+      snprintf(name, sizeof name, "cast to %s",
+               heed_dtype_name((heed_dtype)to));
       test_loop(name, (heed_dtype)d, &f);
     }
   }
@@ -607,7 +608,8 @@ static void test_reductions(void) {
       REPORT(columns_agree((heed_reduction)f, (heed_dtype)d), name,
              "differs");
     }
-    snprintf(name, sizeof name, "argmax and argmin of %s", heed_dtype_name((heed_dtype)d));
+    snprintf(name, sizeof name, "argmax and argmin of %s",
+             heed_dtype_name((heed_dtype)d));
     REPORT(places_agree((heed_dtype)d), name, "differs");
   }
 }

@@ -205,8 +205,8 @@ describe("functions put together in Lua", function()
     assert.is_false(double {1}:allclose(double {2}))
     assert.equal("isclose: rtol must be a number of at least 0, got -1",
       message(heed.isclose, a, b, {rtol = -1}))
-    assert.equal("allclose: unknown option \"rtoll\"; known: atol, equal_nan, " ..
-      "rtol", message(heed.allclose, a, b, {rtoll = 1}))
+    assert.equal('allclose: unknown option "rtoll"; known: atol, ' ..
+      "equal_nan, rtol", message(heed.allclose, a, b, {rtoll = 1}))
   end)
 
   it("tell what is equal", function()

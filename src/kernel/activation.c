@@ -142,7 +142,7 @@ TUNED2(hardswish_bwd_float32, float,
 TUNED2(hardswish_bwd_float64, double,
        a <= -3 ? 0 : a >= 3 ? b : b * (a * (1.0 / 3) + 0.5))
 
-/* ---- by exponentials and logarithms --------------------------------------- */
+/* ---- by exponentials and logarithms -------------------------------------- */
 
 static inline double softplus_d(double x) {
   return (x > 0 ? x : x < 0 || x == 0 ? 0 : x) + log1p(exp(-fabs(x)));
@@ -198,7 +198,7 @@ TUNED_WIDE1(logit_float32,
             vd_logit(vd_min(vd_all(p[1]), vd_max(vd_all(p[0]), a))))
 TUNED1(logit_float64, double, logit_d(a, p[0], p[1]))
 
-/* ---- the tables ----------------------------------------------------------- */
+/* ---- the tables ---------------------------------------------------------- */
 
 static const heed_fill1 unary[] = {
     {HEED_UNARY_relu, NUMBERS(relu)},

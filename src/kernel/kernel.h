@@ -218,7 +218,7 @@ extern heed_kernels heed_kernel;
 extern const char *heed_kernel_isa;
 bool heed_kernels_select(void);
 
-/* heed_fill_elementwise_avx2 and so on. */
+/* heed_fill_arithmetic_avx2 and so on. */
 #define HEED_JOIN3(a, b, c) a##_##b##_##c
 #define HEED_JOIN(a, b, c) HEED_JOIN3(a, b, c)
 #define HEED_FILL(part) void HEED_JOIN(heed_fill, part, HEED_ISA)( \

@@ -62,7 +62,7 @@ static double digamma_d(double x) {
   return digamma_large(x) - sum - cot;
 }
 
-/* ---- polygamma: the n-th derivative of digamma ---------------------------- */
+/* ---- polygamma: the n-th derivative of digamma --------------------------- */
 
 /*
  * n! times the sum of (q + k)^-s, k = 0, 1 ..., with s = n + 1, q > 0, by the

@@ -101,7 +101,8 @@ The quotient rounded down, as Lua's `//`.
 @usage heed.tensor{-7, 7}:floor_div(2) --> -4 3
 */
 static bool floor_div_check(heed_call *c) {
-  return heed_each_check2(c, HEED_BINARY_floor_div, false) && heed_each_no_zero(c);
+  return heed_each_check2(c, HEED_BINARY_floor_div, false) &&
+         heed_each_no_zero(c);
 }
 static bool floor_div_fwd(heed_call *c) {
   return heed_each_run2(c, heed_kernel.binary[HEED_BINARY_floor_div]
@@ -121,7 +122,8 @@ The remainder a - (a // b) * b, with the sign of b, as Lua's `%`.
 @usage heed.tensor{-7, 7}:remainder(3) --> 2 1
 */
 static bool remainder_check(heed_call *c) {
-  return heed_each_check2(c, HEED_BINARY_remainder, false) && heed_each_no_zero(c);
+  return heed_each_check2(c, HEED_BINARY_remainder, false) &&
+         heed_each_no_zero(c);
 }
 static bool remainder_fwd(heed_call *c) {
   return heed_each_run2(c, heed_kernel.binary[HEED_BINARY_remainder]

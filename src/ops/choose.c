@@ -15,8 +15,7 @@ static void row_pick(void *loop, int64_t n, char *const *p,
 static void pick(heed_tensor *result, heed_tensor *test, heed_tensor *a,
                  heed_tensor *b) {
   heed_loop_pick *loop = heed_kernel.pick[result->dtype];
-  heed_iter_map(&result->shape, 4,
-                (heed_tensor *[]){result, test, a, b},
+  heed_iter_map(&result->shape, 4, (heed_tensor *[]){result, test, a, b},
                 HEED_GRAIN, row_pick, &loop);
 }
 
@@ -123,7 +122,7 @@ static bool clamp_check(heed_call *c) {
                        heed_shape_text(&c->in[0]->shape),
                        heed_input_name(c, i),
                        heed_shape_text(&c->in[i]->shape));
-  if (!heed_kernel.binary[HEED_BINARY_maximum][c->in[0]->dtype])
+  if (!heed_kernel.ternary[HEED_TERNARY_clamp][c->in[0]->dtype])
     return heed_each_undefined(c);
   heed_out(c, 0, c->in[0]->dtype, &shape);
   return true;

@@ -18,16 +18,15 @@ static void row2(void *loop, int64_t n, char *const *p, const int64_t *s) {
 
 bool heed_each_run1(heed_call *c, heed_loop1 *loop) {
   heed_iter_map(&c->out[0]->shape, 2,
-                (heed_tensor *[]){c->out[0], c->in[0]},
-                HEED_GRAIN, row1, &loop);
+                (heed_tensor *[]){c->out[0], c->in[0]}, HEED_GRAIN, row1,
+                &loop);
   return true;
 }
 
 void heed_each_into(heed_tensor *to, heed_tensor *a, heed_tensor *b,
                            heed_loop2 *loop) {
-  heed_iter_map(&to->shape, 3,
-                (heed_tensor *[]){to, a, b},
-                HEED_GRAIN, row2, &loop);
+  heed_iter_map(&to->shape, 3, (heed_tensor *[]){to, a, b}, HEED_GRAIN, row2,
+                &loop);
 }
 
 bool heed_each_run2(heed_call *c, heed_loop2 *loop) {
@@ -77,7 +76,8 @@ static void take_numbers(const heed_call *c, int first, double *p) {
 
 static void run_tuned(heed_call *c, tuned *t) {
   heed_iter_map(&c->out[0]->shape, 1 + c->nin,
-                (heed_tensor *[]){c->out[0], c->in[0], c->nin > 1 ? c->in[1] : NULL},
+                (heed_tensor *[]){c->out[0], c->in[0],
+                                  c->nin > 1 ? c->in[1] : NULL},
                 HEED_GRAIN, row_tuned, t);
 }
 

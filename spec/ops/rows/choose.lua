@@ -30,6 +30,8 @@ rows.nextafter = {
 
 rows.clamp = {
   cases = {
+    {real {2, 3}, other {3}, 0.9}, {real {2, 3}, 0.9, -0.5},
+    {whole({5}, 0, 9):to "uint8", 2, 7},
     {real {2, 3}, -0.7, 0.9}, {real {2, 3}, other {3}},
     {real {2, 3}, nil, 0.3, n = 3}, {real {0, 3}, 0}, {real {1}, 0, 1},
     {whole({5}, -5, 5), -1, 2},
@@ -37,6 +39,7 @@ rows.clamp = {
   errors = {
     {{real {2}},
       "clamp: min or max must be given"},
+    {{bool {2}, true, true}, "clamp: not defined for x bool [2]"},
     {{real {2}, real {3}},
       "clamp: x [2] and min [3] cannot be broadcast together"},
   },
