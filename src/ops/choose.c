@@ -142,15 +142,22 @@ static bool clamp_fwd(heed_call *c) {
 }
 static bool clamp_bwd(heed_rule_call *r) {
   heed_tensor *x = heed_in(r, 0), *g = r->grad[0], *inside = NULL;
+  const bool both = r->node->in[1].value && r->node->in[2].value;
   for (int i = 1; i < 3; i++) {
     if (!r->node->in[i].value) continue;
-    heed_tensor *side = heed_do2(r, i == 1 ? HEED_OP_ge : HEED_OP_le, x,
-                                 heed_in(r, i));
+    const bool low = i == 1;
+    heed_tensor *bound = heed_in(r, i);
+    heed_tensor *side = heed_do2(r, low ? HEED_OP_ge : HEED_OP_le, x, bound);
     inside = inside ? heed_do2(r, HEED_OP_logical_and, inside, side) : side;
-    if (heed_needs(r, i)) {
-      heed_tensor *out = heed_do1(r, HEED_OP_logical_not, side);
-      if (!heed_give(r, i, heed_do2(r, HEED_OP_mul, g, out))) return false;
+    if (!heed_needs(r, i)) continue;
+    heed_tensor *beyond = heed_do2(r, low ? HEED_OP_lt : HEED_OP_gt, x, bound);
+    if (both) { /* where min > max, the result is max */
+      heed_tensor *other = heed_in(r, 3 - i);
+      heed_tensor *less = heed_do2(r, HEED_OP_lt, bound, other);
+      beyond = heed_do2(r, low ? HEED_OP_logical_and : HEED_OP_logical_or,
+                        beyond, less);
     }
+    if (!heed_give(r, i, heed_do2(r, HEED_OP_mul, g, beyond))) return false;
   }
   return !heed_needs(r, 0) ||
          heed_give(r, 0, heed_do2(r, HEED_OP_mul, g, inside));
