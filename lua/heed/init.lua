@@ -56,18 +56,22 @@ for name, f in pairs(require "heed.random") do heed[name] = f end
 for name, f in pairs(require "heed.algebra") do
   methods[name], heed[name] = f, f
 end
+for name, f in pairs(require "heed.tensor.maths") do
+  methods[name], heed[name] = f, f
+end
 
 -- Operators take a tensor on either side and a number on the other.
 local meta <const> = core.metatable
 for event, name in pairs {
   __add = "add", __sub = "sub", __mul = "mul", __div = "div", __mod =
   "remainder", __pow = "pow", __idiv = "floor_div",
-  __band = "logical_and", __bor = "logical_or",
+  __band = "bitwise_and", __bor = "bitwise_or", __bxor = "bitwise_xor",
+  __shl = "left_shift", __shr = "right_shift",
 } do
   meta[event] = core.operator(name, 2)
 end
 meta.__unm = core.operator("neg", 1)
-meta.__bnot = core.operator("logical_not", 1)
+meta.__bnot = core.operator("bitwise_not", 1)
 meta.__name = "heed.tensor"
 
 --- Returns the value's kind: "tensor" for a tensor, else Lua's `type`.

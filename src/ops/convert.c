@@ -14,9 +14,8 @@ static void row_cast(void *loop, int64_t n, char *const *p,
 
 void heed_copy(heed_tensor *to, heed_tensor *from) {
   heed_loop1 *loop = heed_kernel.cast[to->dtype][from->dtype];
-  heed_iter it;
-  heed_iter_init(&it, &to->shape, 2, (heed_tensor *[]){to, from});
-  heed_iter_run(&it, 32768, row_cast, &loop);
+  heed_iter_map(&to->shape, 2, (heed_tensor *[]){to, from}, 32768, row_cast,
+                &loop);
 }
 
 heed_tensor *heed_contiguous(const char *op, heed_tensor *x) {
