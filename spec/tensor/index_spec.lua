@@ -197,6 +197,24 @@ describe("keys", function()
         message(set, x, 1, {1, 2, 3}))
     end)
 
+  it("refuse closed tensors, and lose no memory over it", function()
+    local closed = heed.zeros(2)
+    do local _ <close> = closed end
+    local function fail()
+      assert.equal("the tensor was closed", message(get, x, {1, closed}))
+      assert.equal("the tensor was closed", message(set, x, closed, 1.5))
+      assert.equal("the tensor was closed", message(heed.add, 1.5, closed))
+    end
+    fail()
+    collectgarbage()
+    collectgarbage()
+    local before = heed.memory_stats().used
+    for _ = 1, 100 do fail() end
+    collectgarbage()
+    collectgarbage()
+    assert.equal(before, heed.memory_stats().used)
+  end)
+
   it("refuse numbers that the dtype cannot hold", function()
     local bytes = heed.zeros({2}, "uint8")
     assert.equal("index: value must be 0..255 for uint8 [2], got 256",
