@@ -150,7 +150,7 @@ static inline double softplus_d(double x) {
 
 /* log(1 + e^(beta x)) / beta; x itself beyond the threshold */
 TUNED_WIDE1(softplus_float32,
-            vd_pick(a * p[0] > p[1], a, vd_softplus(a * p[0]) / p[0]))
+            vd_pick(a * p[0] > p[1], a, vd_softplus(a * p[0]) * (1 / p[0])))
 TUNED1(softplus_float64, double,
        a * p[0] > p[1] ? a : softplus_d(a * p[0]) / p[0])
 TUNED_WIDE2(softplus_bwd_float32,
