@@ -148,6 +148,11 @@ typedef struct heed_kernels {
 
   heed_loop1 *cast[HEED_NDTYPE][HEED_NDTYPE]; /* cast.c: [to][from] */
 
+  /* stream.c: copies bytes past the cache; no overlap. Another thread sees
+     them after stream_end. */
+  void (*stream)(int64_t bytes, void *to, const void *from);
+  void (*stream_end)(void);
+
   /* reduce.c; spread of floats only */
   heed_loop_reduce *reduce[HEED_NREDUCE][HEED_NDTYPE];
   heed_loop_columns *columns[HEED_NREDUCE][HEED_NDTYPE];
