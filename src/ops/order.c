@@ -1,5 +1,5 @@
 /*
- * order - ops along the lines of one dimension: sort, topk, cumsum.
+ * order - values along one dimension in order: sort, topk.
  * Layer: ops. Read first: core/op.h.
  *
  * To be sorted, a value becomes a rank: an unsigned number of as many bytes
@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "ops/ops.h"
-#include "ops/rows.h"
 
 #define GRAIN 4096 /* elements worth a thread */
 #define FEW 48     /* elements that are sorted by insertion */
@@ -295,57 +294,3 @@ static bool topk_bwd(heed_rule_call *r) {
 const heed_rule heed_rule_topk = {
     .check = topk_check, .forward = topk_fwd, .backward = topk_bwd,
     .keep_out = {0, HEED_NEED(0)}};
-
-/* -- cumsum -- */
-
-static void cumsum_row(void *context, int64_t row, int64_t n,
-                       void *const *data) {
-  (void)row;
-#define CUMSUM(to, from, in)                              \
-  {                                                       \
-    in sum = 0;                                           \
-    for (int64_t i = 0; i < n; i++)                       \
-      ((to *)data[0])[i] = (to)(sum += ((const from *)data[1])[i]); \
-    break;                                                \
-  }
-  switch (*(const heed_dtype *)context) {
-    case HEED_FLOAT32: CUMSUM(float, float, double)
-    case HEED_FLOAT64: CUMSUM(double, double, double)
-    case HEED_INT64: CUMSUM(uint64_t, uint64_t, uint64_t) /* wraps around */
-    default: CUMSUM(int64_t, unsigned char, int64_t)
-  }
-#undef CUMSUM
-}
-
-/***
-The running sums along one dimension: each element is the sum of those up to
-and with it.
-@function cumsum
-@param x tensor
-@param dim dimension
-@return tensor of the shape of x; int64 for bool
-@raise when dim is out of range
-@usage heed.tensor{1, 2, 3}:cumsum(1) --> 1 3 6
-*/
-static bool cumsum_check(heed_call *c) {
-  heed_tensor *x = c->in[0];
-  if (!heed_axis(c, 0, &c->attr[0].i)) return false;
-  heed_out(c, 0, heed_dtype_join(x->dtype, HEED_INT64), &x->shape);
-  return true;
-}
-static bool cumsum_fwd(heed_call *c) {
-  heed_tensor *x = c->in[0];
-  heed_rows rows = {.shape = x->shape, .ntensor = 2, .nwrite = 1,
-                    .tensor = {c->out[0], x}};
-  rows.along[c->attr[0].i] = true;
-  return heed_rows_run(&rows, cumsum_row, &x->dtype);
-}
-/* Running sums from the other end. */
-static bool cumsum_bwd(heed_rule_call *r) {
-  heed_attr dims = {.list = {1, {r->attr[0].i}}};
-  heed_tensor *g = heed_do1_with(r, HEED_OP_flip, r->grad[0], &dims);
-  g = heed_do1_with(r, HEED_OP_cumsum, g, r->attr);
-  return heed_give(r, 0, heed_do1_with(r, HEED_OP_flip, g, &dims));
-}
-const heed_rule heed_rule_cumsum = {
-    .check = cumsum_check, .forward = cumsum_fwd, .backward = cumsum_bwd};

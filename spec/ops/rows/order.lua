@@ -1,5 +1,6 @@
 --- Rows of sorting and running sums.
 
+local heed = require "heed"
 local sample = require "spec.support.sample"
 
 local real <const>, whole <const> = sample.real, sample.whole
@@ -34,15 +35,41 @@ rows.topk = {
   },
 }
 
-rows.cumsum = {
-  cases = {
-    {real {2, 3}, 1}, {real {2, 3}, -1}, {real {0, 2}, 1}, {real {1}, 1},
-    {whole({4}, 1, 9), 1},
-  },
-  errors = {{{real {2}, 2},
-    "cumsum: dim must be 1..1 or -1..-1 for x [2], got 2"},
-  {{real {2}},
-    "cumsum: dim is missing"}},
-}
+-- Running sums and the like: along every dimension, long and short.
+local function running(name, floats)
+  rows[name] = {
+    cases = {
+      {real {2, 3}, 1}, {real {2, 3}, -1}, {real {0, 2}, 1}, {real {0, 2}, 2},
+      {real {1}, 1}, {real {2, 5, 3}, 2}, {real {30}, 1}, {real {9, 20}, 1},
+    },
+    errors = {
+      {{real {2}, 2},
+        name .. ": dim must be 1..1 or -1..-1 for x [2], got 2"},
+      {{heed.tensor(1.0), 1},
+        name .. ": x has no dimensions, so dim 1 is out of range"},
+      {{real {2}},
+        name .. ": dim is missing"},
+    },
+  }
+  if floats then
+    table.insert(rows[name].errors, {{whole({4}, 1, 9), 1},
+      name .. ": x must be float32 or float64, got int64 [4]"})
+    return
+  end
+  for _, dtype in ipairs {"bool", "uint8", "int32", "int64"} do
+    for dim = 1, 2 do
+      table.insert(rows[name].cases,
+        {whole({3, 4}, 0, 5):to(dtype), dim})
+    end
+  end
+end
+
+running("cumsum")
+running("cumprod")
+running("cummax")
+running("cummin")
+running("logcumsumexp", true)
+table.insert(rows.cumprod.cases, {heed.tensor({{2, 0, 3, 4}, {0, 5, 0, 2}},
+  {dtype = "float64"}), 2})
 
 return rows
