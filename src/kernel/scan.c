@@ -2,9 +2,10 @@
  * scan - running sums, products and extremes. Layer: kernel.
  * Read first: scan.h (the contract).
  *
- * Along the rows of a matrix, for some columns at a time: what has been
+ * Along the rows of a matrix, for many columns at a time: what has been
  * gathered of each column lies in a small array, and the compiler makes
- * vectors along it. A single column keeps it in a register.
+ * vectors along it. Columns whose elements lie apart in y (they are lines of
+ * a last dimension) are taken by LINES, with what is gathered in registers.
  */
 #include <string.h>
 
@@ -12,22 +13,37 @@
 
 typedef uint64_t u64;
 
+#define LINES HEED_SCAN_LINES
+
 #define SCAN(name, From, To, Acc, first, expression)                      \
+  /* `count` lines, which the compiler takes apart when it is known */    \
+  static inline __attribute__((always_inline)) void name##_lines(         \
+      int count, int64_t rows, const From *x, int64_t lx, int64_t sx,     \
+      To *y, int64_t ly, int64_t sy) {                                    \
+    Acc all[LINES];                                                       \
+    for (int j = 0; j < count; j++) all[j] = first;                       \
+    for (int64_t i = 0; i < rows; i++)                                    \
+      for (int j = 0; j < count; j++) {                                   \
+        const From v = x[i * lx + j * sx];                                \
+        const Acc acc = all[j];                                           \
+        y[i * ly + j * sy] = (To)(all[j] = (Acc)(expression));            \
+      }                                                                   \
+  }                                                                       \
   static void name(int64_t rows, int64_t n, const void *from, int64_t lx, \
-                   int64_t sx, void *to, int64_t *place, int64_t ly) {    \
+                   int64_t sx, void *to, int64_t *place, int64_t ly,      \
+                   int64_t sy) {                                          \
+    Acc all[HEED_SCAN_COLUMNS];                                           \
     (void)place;                                                          \
-    if (n == 1) {                                                         \
+    if (sy != 1 || n == 1) {                                              \
       const From *x = from;                                               \
       To *y = to;                                                         \
-      Acc acc = first;                                                    \
-      for (int64_t i = 0; i < rows; i++) {                                \
-        const From v = x[i * lx];                                         \
-        acc = (Acc)(expression);                                          \
-        y[i * ly] = (To)acc;                                              \
-      }                                                                   \
+      int64_t j = 0;                                                      \
+      for (; j + LINES <= n; j += LINES)                                  \
+        name##_lines(LINES, rows, x + j * sx, lx, sx, y + j * sy, ly, sy); \
+      for (; j < n; j++)                                                  \
+        name##_lines(1, rows, x + j * sx, lx, sx, y + j * sy, ly, sy);    \
       return;                                                             \
     }                                                                     \
-    Acc all[HEED_SCAN_COLUMNS];                                           \
     for (int64_t j = 0; j < n; j++) all[j] = first;                       \
     for (int64_t i = 0; i < rows; i++) {                                  \
       const From *restrict x = (const From *)from + i * lx;               \
@@ -68,7 +84,8 @@ SUMS(prod, 1, *)
 
 #define EXTREME(name, Type, takes)                                        \
   static void name(int64_t rows, int64_t n, const void *from, int64_t lx, \
-                   int64_t sx, void *to, int64_t *places, int64_t ly) {   \
+                   int64_t sx, void *to, int64_t *places, int64_t ly,     \
+                   int64_t sy) {                                          \
     Type best[HEED_SCAN_COLUMNS];                                         \
     int64_t at[HEED_SCAN_COLUMNS];                                        \
     if (rows == 0) return;                                                \
@@ -83,8 +100,8 @@ SUMS(prod, 1, *)
       for (int64_t j = 0; j < n; j++) {                                   \
         const Type v = x[j * sx];                                         \
         const int take = takes(v, best[j]);                               \
-        y[j] = best[j] = take ? v : best[j];                              \
-        place[j] = at[j] = take ? i + 1 : at[j];                          \
+        y[j * sy] = best[j] = take ? v : best[j];                         \
+        place[j * sy] = at[j] = take ? i + 1 : at[j];                     \
       }                                                                   \
     }                                                                     \
   }

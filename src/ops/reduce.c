@@ -19,7 +19,7 @@
 #include "base/parallel.h"
 
 #define PART 65536     /* elements of a row in a part */
-#define SLAB 262144    /* elements of a block of columns in a part */
+#define SLAB 524288    /* elements of a block of columns in a part */
 #define GRAIN 16384    /* elements worth a thread */
 #define FEW_ROWS 16    /* rows that are too short to be taken one by one */
 #define FEW_COLUMNS 8  /* columns that are too few to be taken together */

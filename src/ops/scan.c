@@ -2,8 +2,9 @@
  * scan - running sums, products and extremes along a dimension. Layer: ops.
  * Read first: core/op.h, kernel/scan.h.
  *
- * Seen from the dimension, a tensor is [outer n inner]; the kernel takes some
- * of the inner elements at a time, which lie side by side in memory.
+ * The kernel takes many lines at a time, side by side: those along the
+ * dimensions behind, whose elements are neighbours in memory, or else those
+ * along the dimension in front.
  */
 #include <math.h>
 
@@ -20,26 +21,39 @@ typedef struct scan {
   heed_loop_scan *loop;
   const heed_tensor *x;
   heed_tensor *y, *place; /* without gaps; place: or NULL */
-  int dim;
-  int64_t n, inner, blocks; /* blocks: of inner elements */
-  int64_t gap;              /* of x, from one inner element to the next */
+  int first, dim, last;   /* side by side: first .. last but dim */
+  int64_t n, side;        /* elements of a line, lines side by side */
+  int64_t block, blocks;  /* lines at a time, how often */
+  int64_t gap, out;       /* from one line to the next, of x and y */
+  int64_t inner;          /* of y, from one element of a line to the next */
 } scan;
 
-/* Sets the sizes around a dimension; false when the dimensions behind it do
-   not lie one behind the other in x. */
-static bool scan_sizes(scan *s) {
+/* Finds the lines that lie side by side; false when the kernel would have to
+   jump through x. */
+static bool scan_sides(scan *s) {
   const heed_tensor *x = s->x;
   s->n = x->shape.dim[s->dim];
-  s->inner = s->gap = 1;
-  for (int d = x->shape.ndim - 1; d > s->dim; d--) {
+  s->side = s->gap = s->out = s->inner = 1;
+  s->first = s->dim;
+  s->last = x->shape.ndim - 1;
+  for (int d = s->last; d > s->dim; d--) {
     int64_t size = x->shape.dim[d];
-    if (size == 1) continue;
-    if (s->inner == 1) s->gap = x->stride[d];
-    else if (x->stride[d] != s->gap * s->inner) return false;
     s->inner *= size;
+    if (size == 1) continue;
+    if (s->side == 1) s->gap = x->stride[d];
+    else if (x->stride[d] != s->gap * s->side) return false;
+    s->side *= size;
   }
-  s->blocks = (s->inner + HEED_SCAN_COLUMNS - 1) / HEED_SCAN_COLUMNS;
-  /* of lines that lie apart, neighbours share what is read: see copy.c */
+  s->block = HEED_SCAN_COLUMNS;
+  if (s->inner == 1) {
+    s->block = HEED_SCAN_LINES;
+    while (s->side == 1 && s->first > 0) {
+      s->side = x->shape.dim[--s->first];
+      s->gap = x->stride[s->first];
+      s->out = s->n;
+    }
+  }
+  s->blocks = (s->side + s->block - 1) / s->block;
   return s->inner > 1 || s->n < 2 || x->stride[s->dim] == 1;
 }
 
@@ -48,41 +62,52 @@ static void run_blocks(void *context, int64_t begin, int64_t end,
   const scan *s = context;
   const heed_tensor *x = s->x;
   int64_t size = (int64_t)heed_dtype_size(x->dtype);
-  int64_t out = (int64_t)heed_dtype_size(s->y->dtype);
+  int64_t wide = (int64_t)heed_dtype_size(s->y->dtype);
+  int64_t *place = s->place ? heed_tensor_data(s->place) : NULL;
   (void)worker;
   for (int64_t i = begin; i < end; i++) {
-    int64_t outer = i / s->blocks, first = i % s->blocks * HEED_SCAN_COLUMNS;
-    int64_t to = outer * s->n * s->inner + first, from = first * s->gap;
-    for (int d = s->dim - 1; d >= 0; d--) {
-      from += outer % x->shape.dim[d] * x->stride[d];
-      outer /= x->shape.dim[d];
+    int64_t rest = i / s->blocks, first = i % s->blocks * s->block;
+    int64_t from = first * s->gap;
+    int64_t to = first * s->out + rest * s->n * s->side;
+    for (int d = s->first - 1; d >= 0; d--) {
+      from += rest % x->shape.dim[d] * x->stride[d];
+      rest /= x->shape.dim[d];
     }
-    int64_t columns = s->inner - first;
-    if (columns > HEED_SCAN_COLUMNS) columns = HEED_SCAN_COLUMNS;
-    int64_t *place = s->place ? heed_tensor_data(s->place) : NULL;
-    s->loop(s->n, columns, (const char *)heed_tensor_data(x) + from * size,
+    int64_t n = s->side - first < s->block ? s->side - first : s->block;
+    s->loop(s->n, n, (const char *)heed_tensor_data(x) + from * size,
             x->stride[s->dim], s->gap,
-            (char *)heed_tensor_data(s->y) + to * out,
-            place ? place + to : NULL, s->inner);
+            (char *)heed_tensor_data(s->y) + to * wide,
+            place ? place + to : NULL, s->inner, s->out);
   }
 }
 
+/* One line at a time, of x as it lies in a tile of rows.c. */
+static void scan_row(void *context, int64_t row, int64_t n,
+                     void *const *data) {
+  const scan *s = context;
+  (void)row;
+  s->loop(n, 1, data[s->place ? 2 : 1], 1, 1, data[0],
+          s->place ? data[1] : NULL, 1, 1);
+}
+
 static bool scan_fwd(heed_call *c, heed_scan how) {
-  heed_tensor *x = c->in[0], *rows = NULL;
+  heed_tensor *x = c->in[0];
   scan s = {.loop = heed_kernel.scan[how][x->dtype], .x = x, .y = c->out[0],
             .place = c->nout > 1 ? c->out[1] : NULL,
             .dim = (int)c->attr[0].i};
   int64_t numel = heed_tensor_numel(x);
   if (numel == 0) return true;
-  if (!scan_sizes(&s)) {
-    s.x = rows = heed_contiguous(c->op->name, x);
-    if (!rows) return false;
-    scan_sizes(&s);
+  if (scan_sides(&s)) {
+    int64_t items = numel / (s.n * s.side) * s.blocks;
+    heed_parallel(items, GRAIN / (numel / items) + 1, run_blocks, &s);
+    return true;
   }
-  int64_t items = numel / (s.n * s.inner) * s.blocks;
-  heed_parallel(items, GRAIN / (numel / items) + 1, run_blocks, &s);
-  heed_tensor_drop(rows);
-  return true;
+  heed_rows rows = {.shape = x->shape, .nwrite = c->nout,
+                    .ntensor = c->nout + 1};
+  for (int k = 0; k < c->nout; k++) rows.tensor[k] = c->out[k];
+  rows.tensor[c->nout] = x;
+  rows.along[s.dim] = true;
+  return heed_rows_run(&rows, scan_row, &s);
 }
 
 static bool cumsum_check(heed_call *c) {
