@@ -8,7 +8,7 @@
 #include "ops/copy.h"
 #include "ops/reduce.h"
 
-static bool not_empty(const heed_call *c) {
+bool heed_reduce_not_empty(const heed_call *c) {
   bool on[HEED_MAX_DIM];
   if (!heed_axes(c, 0, &c->attr[0].list, on)) return false;
   return heed_reduce_length(c->in[0], on) > 0 ||
@@ -84,7 +84,7 @@ static bool find(heed_call *c, heed_reduction how, heed_tensor *places,
 }
 
 static bool place_check(heed_call *c) {
-  return not_empty(c) && heed_reduce_check(c, HEED_INT64);
+  return heed_reduce_not_empty(c) && heed_reduce_check(c, HEED_INT64);
 }
 
 /***
@@ -125,8 +125,7 @@ const heed_rule heed_rule_argmin = {.check = place_check,
 
 /* -- values -- */
 
-/* Evenly to all that are equal to the extreme; to NaNs, where that is one. */
-static bool even_bwd(heed_rule_call *r) {
+bool heed_reduce_even_bwd(heed_rule_call *r) {
   heed_tensor *g = heed_reduce_put_back(r, heed_grad_of(r, 0));
   heed_tensor *y = heed_reduce_put_back(r, heed_kept_out(r, 0));
   heed_tensor *x = heed_in(r, 0);
@@ -140,7 +139,7 @@ static bool even_bwd(heed_rule_call *r) {
 }
 
 static bool even_check(heed_call *c) {
-  return not_empty(c) && heed_reduce_check(c, c->in[0]->dtype);
+  return heed_reduce_not_empty(c) && heed_reduce_check(c, c->in[0]->dtype);
 }
 
 /***
@@ -158,7 +157,7 @@ static bool amax_fwd(heed_call *c) {
   return heed_reduce_fwd(c, HEED_REDUCE_MAX, 1);
 }
 const heed_rule heed_rule_amax = {
-    .check = even_check, .forward = amax_fwd, .backward = even_bwd,
+    .check = even_check, .forward = amax_fwd, .backward = heed_reduce_even_bwd,
     .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS}};
 
 /***
@@ -176,7 +175,7 @@ static bool amin_fwd(heed_call *c) {
   return heed_reduce_fwd(c, HEED_REDUCE_MIN, 1);
 }
 const heed_rule heed_rule_amin = {
-    .check = even_check, .forward = amin_fwd, .backward = even_bwd,
+    .check = even_check, .forward = amin_fwd, .backward = heed_reduce_even_bwd,
     .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS}};
 
 /* max and min: values, and places when dim is given. */
@@ -190,7 +189,7 @@ static bool extreme_check(heed_call *c) {
   return true;
 }
 static bool extreme_bwd(heed_rule_call *r) {
-  if (r->attr[0].list.ndim != 1) return even_bwd(r);
+  if (r->attr[0].list.ndim != 1) return heed_reduce_even_bwd(r);
   /* to the chosen place */
   const heed_shape *x = heed_in_shape(r, 0);
   int64_t dim = r->attr[0].list.dim[0];

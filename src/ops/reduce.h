@@ -29,6 +29,9 @@ bool heed_reduce_fwd(heed_call *c, heed_reduction how, double scale);
 /* Sets result 0, or fails for dimensions that x has not. */
 bool heed_reduce_check(heed_call *c, heed_dtype dtype);
 
+/* Fails when a result would be chosen from no elements. */
+bool heed_reduce_not_empty(const heed_call *c);
+
 /* How many elements a result is made from. */
 int64_t heed_reduce_length(const heed_tensor *x, const bool *on);
 int64_t heed_reduce_length_of(const heed_rule_call *r);
@@ -37,5 +40,9 @@ int64_t heed_reduce_length_of(const heed_rule_call *r);
 heed_tensor *heed_reduce_put_back(heed_rule_call *r, heed_tensor *t);
 /* t, expanded to the shape of x. */
 heed_tensor *heed_reduce_stretch(heed_rule_call *r, heed_tensor *t);
+
+/* A backward rule: the gradient of a result goes evenly to all elements that
+   are equal to it; to the NaNs, where it is one. Keeps input and result 0. */
+bool heed_reduce_even_bwd(heed_rule_call *r);
 
 #endif

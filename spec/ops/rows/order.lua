@@ -35,6 +35,71 @@ rows.topk = {
   },
 }
 
+for _, dtype in ipairs {"bool", "uint8", "int32", "int64"} do
+  for dim = 1, 2 do
+    local x = whole({30, 50}, 0, 200):to(dtype)
+    table.insert(rows.sort.cases, {x, dim})
+    table.insert(rows.sort.cases, {x, dim, true})
+    table.insert(rows.topk.cases, {x, 3, dim})
+    table.insert(rows.topk.cases, {x, 25, dim, false})
+  end
+end
+
+-- One element of each line, or of all.
+for _, name in ipairs {"median", "nanmedian"} do
+  rows[name] = {
+    cases = {
+      {real {2, 5}}, {real {4}}, {real {}}, {real {2, 5}, 2},
+      {real {4, 3, 2}, 1}, {real {4, 3}, -2, true}, {real {0, 3}, 2},
+      {real {60}, 1}, {real {60, 2}, 1}, {whole({3, 50}, -4, 9), 2},
+      {whole({3, 50}, 0, 9):to("uint8"), 2},
+      {whole({3, 50}, -4, 9):to("int32"), 2}, {whole({7}, 0, 1):to("bool")},
+    },
+    errors = {
+      {{real {2, 3}, 3},
+        name .. ": dim must be 1..2 or -2..-1 for x [2 3], got 3"},
+      {{real {2, 3}, {1, 2}},
+        name .. ": dim must be one dimension, got 2"},
+      {{real {0, 3}, 1},
+        name .. ": x [0 3] has no elements to choose from"},
+      {{real {0}},
+        name .. ": x [0] has no elements to choose from"},
+    },
+  }
+end
+
+rows.kthvalue = {
+  cases = {
+    {real {2, 5}, 2}, {real {4, 3}, 4, 1}, {real {4, 3}, 1, -2, true},
+    {real {1}, 1}, {real {0, 3}, 1}, {real {60, 2}, 33, 1},
+    {whole({2, 60}, -4, 9), 33},
+    {whole({2, 60}, -4, 9):to("int32"), 33, {keepdim = true}},
+  },
+  errors = {
+    {{real {2, 3}, 4},
+      "kthvalue: k must be 1..3 for dim 2 of x [2 3], got 4"},
+    {{real {2, 3}, 0},
+      "kthvalue: k must be 1..3 for dim 2 of x [2 3], got 0"},
+    {{real {2, 0}, 1},
+      "kthvalue: x [2 0] has no elements to choose from"},
+    {{real {2, 3}, 1, 3},
+      "kthvalue: dim must be 1..2 or -2..-1 for x [2 3], got 3"},
+  },
+}
+
+rows.mode = {
+  cases = {
+    {whole({3, 50}, -4, 9)}, {whole({50, 3}, -4, 9):to("int32"), 1},
+    {whole({5}, 0, 1):to("bool")}, {real {2, 3}, 1, true}, {real {0, 3}},
+  },
+  errors = {
+    {{real {2, 0}},
+      "mode: x [2 0] has no elements to choose from"},
+    {{real {2, 3}, 3},
+      "mode: dim must be 1..2 or -2..-1 for x [2 3], got 3"},
+  },
+}
+
 -- Running sums and the like: along every dimension, long and short.
 local function running(name, floats)
   rows[name] = {
