@@ -8,8 +8,6 @@
  */
 #include "ops/lines.h"
 
-#include <string.h>
-
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -27,6 +25,22 @@ typedef struct run {
   size_t size, room; /* bytes of an element, of the scratch of a worker */
 } run;
 
+/* value[j] = x[place[j]] */
+#define PICK(type)                                          \
+  for (int64_t j = 0; j < k; j++)                           \
+    ((type *)value)[j] = ((const type *)x)[place[j]];
+
+static void pick(size_t size, int64_t k, void *value, const void *x,
+                 const int64_t *place) {
+  if (size == 1) {
+    PICK(uint8_t)
+  } else if (size == 4) {
+    PICK(uint32_t)
+  } else {
+    PICK(uint64_t)
+  }
+}
+
 static void run_lines(void *context, int64_t begin, int64_t end,
                       int worker) {
   const run *r = context;
@@ -37,11 +51,8 @@ static void run_lines(void *context, int64_t begin, int64_t end,
     char *value = r->value + (size_t)(i * l->k) * r->size;
     int64_t *place = r->place + i * l->k;
     r->fn(l, x, place, scratch);
-    for (int64_t j = 0; j < l->k; j++) {
-      memcpy(value + (size_t)j * r->size, x + (size_t)place[j] * r->size,
-             r->size);
-      place[j]++;
-    }
+    pick(r->size, l->k, value, x, place);
+    for (int64_t j = 0; j < l->k; j++) place[j]++;
   }
 }
 

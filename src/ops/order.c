@@ -8,18 +8,18 @@
 #include "ops/lines.h"
 #include "ops/ranks.h"
 
+#define FEW 32 /* a part of a line that is kept in a heap is at most 1 / FEW */
+
 /* -- the first k of a line -- */
 
 static void sort_line(const heed_lines *l, const void *x, int64_t *place,
                       void *scratch) {
   heed_ranks r;
   heed_ranks_read(&r, l->dtype, l->n, x, l->down, scratch);
+  if (l->k < l->n) heed_ranks_keep(&r, l->k);
   heed_ranks_sort(&r);
   for (int64_t i = 0; i < l->k; i++) place[i] = heed_ranks_place(&r, i);
 }
-
-/* Does a line need its whole length sorted? */
-static bool sorts_all(int64_t k, int64_t n) { return k > n / 8; }
 
 typedef struct ranked {
   uint64_t rank;
@@ -97,7 +97,7 @@ static void choose_line(const heed_lines *l, const void *x, int64_t *place,
 static bool order_lines(heed_call *c, int64_t dim, int64_t k, bool down) {
   heed_dtype dtype = c->in[0]->dtype;
   int64_t n = c->in[0]->shape.dim[dim];
-  if (sorts_all(k, n))
+  if (k > n / FEW)
     return heed_lines_run(c, dim, k, down, heed_ranks_room(dtype, n),
                           sort_line);
   size_t room = (size_t)k * sizeof(ranked) + heed_ranks_room(dtype, k);

@@ -3,19 +3,19 @@
  * Read first: ranks.h.
  *
  * Where a rank and a place fit into 64 bits together, they are one number,
- * the rank on top. Entries are sorted by a digit of the rank at a time, the
- * lowest first, each time keeping the order of equal digits. To find entry
- * number k, they are counted by their highest digit, and only those of its
- * digit are looked at further.
+ * the rank on top. Many entries are sorted by a digit of the rank at a time,
+ * the lowest first, each time keeping the order of equal digits; fewer by
+ * merging runs. To find entry number k, they are counted by their highest
+ * digit, and only those of its digit are looked at further.
  */
 #include "ops/ranks.h"
 
 #include <string.h>
 
-#define FEW 40     /* entries that are sorted by insertion */
-#define MANY 6000  /* entries worth the tables of large digits */
-#define DIGIT 8
-#define LARGE_DIGIT 11
+#define FEW 24   /* entries that are sorted by insertion */
+#define SOME 400 /* entries that are sorted by merging */
+#define DIGIT 8  /* bits */
+#define BASE (1 << DIGIT)
 
 typedef uint64_t u64;
 
@@ -108,6 +108,9 @@ void heed_ranks_read(heed_ranks *r, heed_dtype dtype, int64_t n, const void *x,
 
 #define LESS_narrow(a, b) ((a) < (b))
 #define LESS_wide(a, b) ((a).rank < (b).rank)
+#define UP_TO_narrow(a, b) ((a) <= (b))
+#define UP_TO_wide(a, b)   \
+  ((a).rank < (b).rank || ((a).rank == (b).rank && (a).place <= (b).place))
 #define RANK_narrow(a) ((a) >> 32)
 #define RANK_wide(a) ((a).rank)
 
@@ -121,30 +124,51 @@ void heed_ranks_read(heed_ranks *r, heed_dtype dtype, int64_t n, const void *x,
     }                                                               \
   }
 
+/* Runs of FEW, then of twice as many ... */
+#define MERGE(kind, type)                                           \
+  static type *merge_##kind(type *a, type *spare, int64_t n) {      \
+    for (int64_t i = 0; i < n; i += FEW)                            \
+      insert_##kind(a + i, n - i < FEW ? n - i : FEW);              \
+    for (int64_t run = FEW; run < n; run *= 2) {                    \
+      for (int64_t i = 0; i < n; i += 2 * run) {                    \
+        int64_t middle = i + run < n ? i + run : n;                 \
+        int64_t end = middle + run < n ? middle + run : n;          \
+        int64_t left = i, right = middle, to = i;                   \
+        while (left < middle && right < end) {                      \
+          const bool second = LESS_##kind(a[right], a[left]);       \
+          spare[to++] = a[second ? right : left];                   \
+          right += second;                                          \
+          left += !second;                                          \
+        }                                                           \
+        while (left < middle) spare[to++] = a[left++];              \
+        while (right < end) spare[to++] = a[right++];               \
+      }                                                             \
+      type *t = a;                                                  \
+      a = spare;                                                    \
+      spare = t;                                                    \
+    }                                                               \
+    return a;                                                       \
+  }
+
 /* All digits are counted in one pass. */
 #define SORT(kind, type)                                            \
   static type *sort_##kind(type *a, type *spare, int64_t n, int bits) { \
-    int64_t count[(64 / LARGE_DIGIT + 1) << LARGE_DIGIT];           \
-    const int digit = n < MANY ? DIGIT : LARGE_DIGIT;               \
-    const int digits = (bits + digit - 1) / digit;                  \
-    const u64 mask = ((u64)1 << digit) - 1;                         \
-    memset(count, 0, sizeof *count * (size_t)(digits << digit));    \
-    for (int64_t i = 0; i < n; i++) {                               \
-      u64 rank = RANK_##kind(a[i]);                                 \
-      for (int d = 0; d < digits; d++, rank >>= digit)              \
-        count[(d << digit) + (int64_t)(rank & mask)]++;             \
-    }                                                               \
-    for (int d = 0; d < digits; d++) {                              \
-      int64_t *start = count + (d << digit), at = 0;                \
-      const int shift = d * digit;                                  \
-      if (start[RANK_##kind(a[0]) >> shift & mask] == n) continue;  \
-      for (u64 b = 0; b <= mask; b++) {                             \
+    if (n <= SOME) return merge_##kind(a, spare, n);                \
+    int64_t count[64 / DIGIT][BASE] = {0};                          \
+    for (int64_t i = 0; i < n; i++)                                 \
+      for (int d = 0; d < bits / DIGIT; d++)                        \
+        count[d][RANK_##kind(a[i]) >> d * DIGIT & (BASE - 1)]++;    \
+    for (int d = 0; d < bits / DIGIT; d++) {                        \
+      const int shift = d * DIGIT;                                  \
+      int64_t *start = count[d], at = 0;                            \
+      if (start[RANK_##kind(a[0]) >> shift & (BASE - 1)] == n) continue; \
+      for (int b = 0; b < BASE; b++) {                              \
         int64_t some = start[b];                                    \
         start[b] = at;                                              \
         at += some;                                                 \
       }                                                             \
       for (int64_t i = 0; i < n; i++)                               \
-        spare[start[RANK_##kind(a[i]) >> shift & mask]++] = a[i];   \
+        spare[start[RANK_##kind(a[i]) >> shift & (BASE - 1)]++] = a[i]; \
       type *t = a;                                                  \
       a = spare;                                                    \
       spare = t;                                                    \
@@ -155,15 +179,15 @@ void heed_ranks_read(heed_ranks *r, heed_dtype dtype, int64_t n, const void *x,
 #define SELECT(kind, type)                                          \
   static type select_##kind(type *a, int64_t n, int64_t k, int bits) { \
     for (int shift = bits - DIGIT; n > FEW && shift >= 0; shift -= DIGIT) { \
-      int64_t count[1 << DIGIT] = {0}, m = 0;                       \
+      int64_t count[BASE] = {0}, m = 0;                             \
       u64 b = 0;                                                    \
       for (int64_t i = 0; i < n; i++)                               \
-        count[RANK_##kind(a[i]) >> shift & ((1 << DIGIT) - 1)]++;   \
+        count[RANK_##kind(a[i]) >> shift & (BASE - 1)]++;           \
       for (; k >= count[b]; b++) k -= count[b];                     \
       if (count[b] == n) continue;                                  \
       for (int64_t i = 0; i < n; i++) {                             \
         a[m] = a[i];                                                \
-        m += (RANK_##kind(a[i]) >> shift & ((1 << DIGIT) - 1)) == b; \
+        m += (RANK_##kind(a[i]) >> shift & (BASE - 1)) == b;        \
       }                                                             \
       n = m;                                                        \
     }                                                               \
@@ -171,19 +195,31 @@ void heed_ranks_read(heed_ranks *r, heed_dtype dtype, int64_t n, const void *x,
     return a[k];                                                    \
   }
 
+/* Keeps the first k in order, where they are. */
+#define KEEP(kind, type)                                            \
+  static void keep_##kind(type *a, type *spare, int64_t n, int64_t k, \
+                          int bits) {                               \
+    memcpy(spare, a, sizeof *a * (size_t)n);                        \
+    const type last = select_##kind(spare, n, k - 1, bits);         \
+    int64_t m = 0;                                                  \
+    for (int64_t i = 0; m < k; i++) {                               \
+      a[m] = a[i];                                                  \
+      m += UP_TO_##kind(a[i], last);                                \
+    }                                                               \
+  }
+
 INSERT(narrow, u64)
 INSERT(wide, pair)
+MERGE(narrow, u64)
+MERGE(wide, pair)
 SORT(narrow, u64)
 SORT(wide, pair)
 SELECT(narrow, u64)
 SELECT(wide, pair)
+KEEP(narrow, u64)
+KEEP(wide, pair)
 
 void heed_ranks_sort(heed_ranks *r) {
-  if (r->n <= FEW) {
-    if (r->wide) insert_wide(r->entry, r->n);
-    else insert_narrow(r->entry, r->n);
-    return;
-  }
   void *sorted = r->wide ? (void *)sort_wide(r->entry, r->spare, r->n, r->bits)
                          : (void *)sort_narrow(r->entry, r->spare, r->n,
                                                r->bits);
@@ -196,4 +232,10 @@ void heed_ranks_sort(heed_ranks *r) {
 int64_t heed_ranks_select(heed_ranks *r, int64_t k) {
   if (r->wide) return select_wide(r->entry, r->n, k, r->bits).place;
   return (int64_t)(select_narrow(r->entry, r->n, k, r->bits) & UINT32_MAX);
+}
+
+void heed_ranks_keep(heed_ranks *r, int64_t k) {
+  if (r->wide) keep_wide(r->entry, r->spare, r->n, k, r->bits);
+  else keep_narrow(r->entry, r->spare, r->n, k, r->bits);
+  r->n = k;
 }

@@ -33,6 +33,8 @@ void heed_ranks_sort(heed_ranks *r);
 /* The place of the entry that would be number k (from 0) in order; entries
    are lost. */
 int64_t heed_ranks_select(heed_ranks *r, int64_t k);
+/* Keeps those k >= 1 that would be the first in order, as they stand. */
+void heed_ranks_keep(heed_ranks *r, int64_t k);
 
 /* The place of entry i. */
 static inline int64_t heed_ranks_place(const heed_ranks *r, int64_t i) {
