@@ -29,6 +29,7 @@ local function caller(op, row)
     if in_place then
       args = sample.map(args, function(t) return t:clone() end)
     end
+    if row.from then args = row.from(args) end
     return f(table.unpack(args, 1, args.n or #args))
   end
 end

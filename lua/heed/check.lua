@@ -165,6 +165,31 @@ function check.types(func, options, types)
   return options or {}
 end
 
+--- Returns the values of the parameters `names`, which are given by position
+-- or, from any position on, in one table of options.
+function check.arguments(func, names, ...)
+  local n = select("#", ...)
+  local options = n > 0 and select(n, ...)
+  if type(options) ~= "table" or type(next(options)) ~= "string" then
+    if n > #names then
+      fail("%s: too many arguments, got %s behind the last one", func,
+        check.show((select(#names + 1, ...))))
+    end
+    return ...
+  end
+  local values, known = {...}, {}
+  values[n] = nil
+  for i, name in ipairs(names) do known[name] = i end
+  check.keys(func, options, known)
+  for name, value in next, options do
+    if values[known[name]] ~= nil then
+      fail("%s: %s is given twice", func, name)
+    end
+    values[known[name]] = value
+  end
+  return table.unpack(values, 1, #names)
+end
+
 --- Returns a function that gives the items of `source`: a list, or itself such
 -- a function (nil at the end).
 function check.iterator(func, name, source)

@@ -8,7 +8,8 @@
 --
 -- The functions of this table are the ops of the op table (`heed.core`) and
 -- what is written here; the parts `nn`, `optim`, `data`, `text`, `plot`,
--- `models` and `progress` load when they are first used.
+-- `models`, `progress`, `linalg` and the function `einsum` load when they are
+-- first used.
 
 local core = require "heed.core"
 
@@ -30,6 +31,9 @@ end
 
 local methods <const> = core.methods
 methods.backward = core.backward
+methods.register_hook = core.register_hook
+methods.retain_grad = core.retain_grad
+function methods.describe(x) return require "heed.describe"(x) end
 for _, op in ipairs(core.op_table) do
   if op.group == "tensor" then
     methods[op.name] = core.ops[op.name]
@@ -39,6 +43,10 @@ for _, op in ipairs(core.op_table) do
   end
 end
 
+for name, f in pairs(require "heed.algebra") do
+  methods[name], heed[name] = f, f
+end
+
 -- Operators take a tensor on either side and a number on the other.
 local meta <const> = core.metatable
 for event, name in pairs {
@@ -46,13 +54,10 @@ for event, name in pairs {
   "remainder", __pow = "pow", __idiv = "floor_div",
   __band = "logical_and", __bor = "logical_or",
 } do
-  local op <const> = core.ops[name]
-  -- Lua calls these with two operands only
-  meta[event] = function(a, b) return op(a, b) end
+  meta[event] = core.operator(name, 2)
 end
--- Lua passes the operand of a unary operator twice
-meta.__unm = function(x) return core.ops.neg(x) end
-meta.__bnot = function(x) return core.ops.logical_not(x) end
+meta.__unm = core.operator("neg", 1)
+meta.__bnot = core.operator("logical_not", 1)
 meta.__name = "heed.tensor"
 
 --- Returns the value's kind: "tensor" for a tensor, else Lua's `type`.
@@ -72,8 +77,9 @@ function heed.is_tensor(value)
 end
 
 local parts <const> = {
-  nn = true, optim = true, data = true, text = true, plot = true,
-  models = true, progress = true, testing = true,
+  autograd = true, linalg = true, einsum = true, nn = true, optim = true,
+  data = true, text = true, plot = true, models = true, progress = true,
+  testing = true,
 }
 
 return setmetatable(heed, {

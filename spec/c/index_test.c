@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/extra.h"
 #include "core/generator.h"
 #include "core/node.h"
+
+#define GRAD(t) heed_extra_grad(t)
 
 typedef heed_tensor tensor;
 
@@ -351,7 +354,7 @@ static tensor *forward_backward(const grad_case *g, tensor *const *in,
   must(run(g->op, g->attributes, leaf, nin, &y, 1) ? g : NULL);
   must(heed_tensor_backward(y, upstream) ? g : NULL);
   for (int i = 0; i < nin; i++) {
-    grad[i] = g->want >> i & 1 ? run1("contiguous", "", leaf[i]->grad) : NULL;
+    grad[i] = g->want >> i & 1 ? run1("contiguous", "", GRAD(leaf[i])) : NULL;
     heed_tensor_drop(leaf[i]);
   }
   return y;
@@ -450,10 +453,10 @@ static void check_threads(const char *op, const char *attributes,
     tensor *upstream = run1("detach", "", y);
     must(heed_tensor_backward(y, upstream) ? op : NULL);
     if (first) {
-      same = same && same_bits(y, first) && same_bits(leaf->grad, first_grad);
+      same = same && same_bits(y, first) && same_bits(GRAD(leaf), first_grad);
     } else {
       first = heed_tensor_ref(y);
-      first_grad = heed_tensor_ref(leaf->grad);
+      first_grad = heed_tensor_ref(GRAD(leaf));
     }
     heed_tensor_drop(upstream);
     heed_tensor_drop(leaf);

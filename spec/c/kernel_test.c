@@ -402,7 +402,8 @@ static void test_loops(void) {
     for (int to = 0; to < HEED_NDTYPE; to++) {
       loop f = {heed_kernel.cast[to][d], NULL, (heed_dtype)d, (heed_dtype)to};
       char name[40];
-      snprintf(name, sizeof name, "cast to %s", heed_dtype_name((heed_dtype)to));
+      snprintf(name, sizeof name, "cast to %s",
+               heed_dtype_name((heed_dtype)to));
       test_loop(name, (heed_dtype)d, &f);
     }
   }

@@ -11,8 +11,11 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "core/extra.h"
 #include "core/generator.h"
 #include "core/node.h"
+
+#define GRAD(t) heed_extra_grad(t)
 
 typedef heed_tensor tensor;
 
@@ -222,8 +225,8 @@ static tensor *forward_backward(const sample *s, tensor *const *in,
   for (int i = 0; i < s->nin; i++) {
     grad[i] = NULL;
     if (s->want >> i & 1) {
-      must(leaf[i]->grad);
-      grad[i] = RUN("contiguous", "", leaf[i]->grad);
+      must(GRAD(leaf[i]));
+      grad[i] = RUN("contiguous", "", GRAD(leaf[i]));
       must(grad[i]);
     }
     heed_tensor_drop(leaf[i]);
@@ -490,14 +493,14 @@ static double slope_sum(const char *op, const char *attr, tensor *x,
   must(y);
   heed_walk walk = {.create_graph = true, .retain = true, .wanted = &leaf,
                     .nwanted = 1, .found = &found};
-  if (!heed_backward(y, up, &walk)) must(NULL);
+  if (!heed_backward(&y, &up, 1, &walk)) must(NULL);
   double sum = 0;
   for (int64_t i = 0; i < heed_tensor_numel(x); i++)
     sum += get(found, i) * get(upper, i);
   if (second) {
     heed_walk last = {.retain = false};
-    if (!heed_backward(found, upper, &last)) must(NULL);
-    *second = heed_tensor_ref(leaf->grad);
+    if (!heed_backward(&found, &upper, 1, &last)) must(NULL);
+    *second = heed_tensor_ref(GRAD(leaf));
   }
   heed_tensor_drop(found);
   heed_tensor_drop(y);

@@ -102,7 +102,7 @@ describe("load_safetensors", function()
     { "I8", "int64", string.pack("<i1i1", -128, 127), { -128, 127 } },
     { "U32", "int64", string.pack("<I4", 0xffffffff), { 0xffffffff } },
     { "U16", "int64", string.pack("<I2", 0xffff), { 0xffff } },
-    { "U8", "int64", "\0\255", { 0, 255 } },
+    { "U8", "uint8", "\0\255", { 0, 255 } },
     { "BOOL", "bool", "\1\0\1", { true, false, true } },
   }
 

@@ -8,6 +8,8 @@
 --   errors   list of {argument list, literal message}
 --   value    for elementwise ops: a Lua function of numbers that gives the
 --            result's elements
+--   from     a function of an argument list that gives the list to call with,
+--            for ops that want special matrices: symmetric ones, say
 --   skip     keys of arguments that have no gradient (settings, such as class
 --            weights)
 --   given    variables for the code of the op's usage
@@ -21,6 +23,7 @@ local rows = {}
 for _, family in ipairs {
   "elementwise", "compare", "convert", "make", "shape", "index", "order",
   "reduce", "softmax", "network", "attention", "random", "optim",
+  "linalg",
 } do
   for name, row in pairs(require("spec.ops.rows." .. family)) do
     assert(not rows[name], "two rows for " .. name)

@@ -43,6 +43,21 @@ typedef struct free_small {
   struct free_small *next;
 } free_small;
 
+/* Each thread keeps some small blocks for itself, and what it has taken and
+   given since it last told the others. */
+typedef struct cache {
+  free_small *list[SMALL_CLASSES];
+  unsigned count[SMALL_CLASSES];
+  int64_t used;
+  bool started; /* the end of the thread will give all back */
+} cache;
+
+#define CACHE_MOST 256 /* blocks of a class */
+#define CACHE_TAKE 32  /* blocks taken at a time */
+
+static _Thread_local cache mine;
+static pthread_key_t cache_key;
+static pthread_once_t cache_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static free_small *small[SMALL_CLASSES];
 static block *bins[BINS];
@@ -192,6 +207,97 @@ static void *small_alloc(size_t size) {
   return f;
 }
 
+static void note_used(int64_t change) {
+  stats.used += (size_t)change;
+  if (stats.used > stats.peak) stats.peak = stats.used;
+  if (stats.used > high_water) high_water = stats.used;
+}
+
+/* -- the thread's own blocks; everything below with the lock held -- */
+
+static void tell_used(void) {
+  note_used(mine.used);
+  mine.used = 0;
+}
+
+static bool take_some(size_t class) {
+  for (int i = 0; i < CACHE_TAKE; i++) {
+    free_small *f = small_alloc((class + 1) * HEED_ALIGN);
+    if (!f) return i > 0;
+    f->next = mine.list[class];
+    mine.list[class] = f;
+    mine.count[class]++;
+  }
+  return true;
+}
+
+static void give_some(size_t class, unsigned keep) {
+  while (mine.count[class] > keep) {
+    free_small *f = mine.list[class];
+    mine.list[class] = f->next;
+    mine.count[class]--;
+    f->next = small[class];
+    small[class] = f;
+  }
+}
+
+/* At the end of a thread. */
+static void cache_end(void *unused) {
+  (void)unused;
+  pthread_mutex_lock(&lock);
+  for (size_t class = 0; class < SMALL_CLASSES; class++) give_some(class, 0);
+  tell_used();
+  pthread_mutex_unlock(&lock);
+  mine.started = false;
+}
+
+static void make_key(void) { pthread_key_create(&cache_key, cache_end); }
+
+static void cache_start(void) {
+  pthread_once(&cache_once, make_key);
+  mine.started = pthread_setspecific(cache_key, &mine) == 0;
+}
+
+/* -- without the lock, until more blocks or room are needed -- */
+
+static bool refill(size_t class) {
+  if (!mine.started) cache_start();
+  pthread_mutex_lock(&lock);
+  tell_used();
+  bool some = take_some(class);
+  pthread_mutex_unlock(&lock);
+  return some;
+}
+
+static inline void *cache_alloc(size_t size) {
+  size_t class = size / HEED_ALIGN - 1;
+  cache *m = &mine;
+  if (!m->list[class] && !refill(class)) return NULL;
+  free_small *f = m->list[class];
+  m->list[class] = f->next;
+  m->count[class]--;
+  m->used += (int64_t)size;
+  return f;
+}
+
+static void give_back(size_t class) {
+  pthread_mutex_lock(&lock);
+  give_some(class, CACHE_MOST / 2);
+  tell_used();
+  pthread_mutex_unlock(&lock);
+}
+
+static inline void cache_free(void *data, size_t size) {
+  size_t class = size / HEED_ALIGN - 1;
+  cache *m = &mine;
+  if (!m->started) cache_start(); /* made by another thread */
+  free_small *f = data;
+  f->next = m->list[class];
+  m->list[class] = f;
+  m->used -= (int64_t)size;
+  if (++m->count[class] > CACHE_MOST) give_back(class);
+}
+
 /* What a request takes; 0 when it cannot be served. */
 static size_t rounded(size_t bytes) {
   if (bytes > SIZE_MAX / 2) return 0;
@@ -199,31 +305,25 @@ static size_t rounded(size_t bytes) {
 }
 
 static void *try_alloc(size_t size) {
-  void *data;
-  if (PLAIN)
-    data = aligned_alloc(HEED_ALIGN, size);
-  else
-    data = size <= SMALL_MAX ? small_alloc(size) : large_alloc(size);
+  if (!PLAIN && size <= SMALL_MAX) return cache_alloc(size);
+  pthread_mutex_lock(&lock);
+  void *data = PLAIN ? aligned_alloc(HEED_ALIGN, size) : large_alloc(size);
   if (data) {
-    stats.used += size;
-    if (stats.used > stats.peak) stats.peak = stats.used;
-    if (stats.used > high_water) high_water = stats.used;
+    tell_used();
+    note_used((int64_t)size);
   }
+  pthread_mutex_unlock(&lock);
   return data;
 }
 
 void *heed_mem_alloc(size_t bytes) {
   size_t size = rounded(bytes);
-  void *data = NULL;
-  for (int attempt = 0; size && !data && attempt < 2; attempt++) {
-    if (attempt == 1) {
-      /* relief frees blocks, so it must run without the lock */
-      if (relief) relief();
-      heed_mem_trim();
-    }
-    pthread_mutex_lock(&lock);
+  void *data = size ? try_alloc(size) : NULL;
+  if (!data && size) {
+    /* relief frees blocks, so it must run without the lock */
+    if (relief) relief();
+    heed_mem_trim();
     data = try_alloc(size);
-    pthread_mutex_unlock(&lock);
   }
   if (!data) heed_fail_memory(bytes);
   return data;
@@ -232,17 +332,14 @@ void *heed_mem_alloc(size_t bytes) {
 void heed_mem_free(void *data, size_t bytes) {
   if (!data) return;
   size_t size = rounded(bytes);
-  pthread_mutex_lock(&lock);
-  stats.used -= size;
-  if (PLAIN) {
-    free(data);
-  } else if (size <= SMALL_MAX) {
-    free_small *f = data;
-    f->next = small[size / HEED_ALIGN - 1];
-    small[size / HEED_ALIGN - 1] = f;
-  } else {
-    large_free(data);
+  if (!PLAIN && size <= SMALL_MAX) {
+    cache_free(data, size);
+    return;
   }
+  pthread_mutex_lock(&lock);
+  note_used(-(int64_t)size);
+  if (PLAIN) free(data);
+  else large_free(data);
   pthread_mutex_unlock(&lock);
 }
 
@@ -263,6 +360,7 @@ void heed_mem_set_relief(heed_mem_relief *f) { relief = f; }
 
 heed_mem_stats heed_mem_get_stats(void) {
   pthread_mutex_lock(&lock);
+  tell_used();
   heed_mem_stats now = stats;
   pthread_mutex_unlock(&lock);
   return now;
@@ -270,6 +368,7 @@ heed_mem_stats heed_mem_get_stats(void) {
 
 void heed_mem_reset_peak(void) {
   pthread_mutex_lock(&lock);
+  tell_used();
   stats.peak = stats.used;
   pthread_mutex_unlock(&lock);
 }

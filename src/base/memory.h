@@ -1,7 +1,8 @@
 /*
  * memory - aligned blocks for tensor data, kept for reuse. Layer: base.
  *
- * Small blocks (up to 1 KiB) come from free lists by size class. Larger ones
+ * Small blocks (up to 1 KiB) come from free lists by size class, of which each
+ * thread keeps its own. Larger ones
  * are cut from segments, best fit first, and joined again with their free
  * neighbours, so that a loop with changing shapes reuses what it has instead
  * of asking the system: a fresh page costs far more than the work done in it.

@@ -13,8 +13,10 @@
 
 #include "core/tensor.h"
 
-/* The name of the tensors' metatable in the registry. */
+/* The name of the tensors' metatable in the registry, where it also stands
+   under the address of heed_bind_mark. */
 #define HEED_TENSOR "heed.tensor"
+extern const char heed_bind_mark;
 
 /* Pushes an empty box. */
 heed_tensor **heed_bind_box(lua_State *L);
@@ -39,6 +41,9 @@ void heed_bind_collect(lua_State *L);
 
 /* Raises heed_error() with the position of the caller outside of heed. */
 int heed_bind_raise(lua_State *L);
+
+/* "file:line" of the caller outside of heed, in a buffer of this thread. */
+const char *heed_bind_where(lua_State *L);
 
 /* Parts of the module; each adds its functions to the table on the top. */
 void heed_bind_ops(lua_State *L);      /* call.c: fields ops, groups */

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "bind/bind.h"
 #include "bind/generator.h"
-#include "core/op.h"
+#include "core/node.h"
 
 /* A call being read. Temporaries are owned here until the end. */
 typedef struct reader {
@@ -250,9 +250,22 @@ static bool read_options(reader *r, int index, uint32_t given) {
   return true;
 }
 
+/* The frequent case: tensors, and no more than tensors, by position. */
+static bool read_tensors_only(reader *r) {
+  const heed_op *op = r->op;
+  if (op->nparam != op->ninput || lua_gettop(r->L) != op->nparam) return false;
+  for (int k = 0; k < op->nparam; k++)
+    if (op->param[k].kind == HEED_KIND_TENSORS ||
+        !(r->in[k] = heed_bind_test(r->L, k + 1)))
+      return false;
+  return true;
+}
+
 static bool read_arguments(reader *r) {
   lua_State *L = r->L;
   const heed_op *op = r->op;
+  if (read_tensors_only(r)) return true;
+  memset(r->fixed, 0, sizeof *r->fixed * (size_t)op->ninput);
   int top = lua_gettop(L), at = 1, input = 0, attr = 0;
   uint32_t given = 0;
   luaL_checkstack(L, 2 * HEED_MAX_PARAM, "op");
@@ -280,8 +293,11 @@ static bool read_arguments(reader *r) {
   return true;
 }
 
-/* upvalue 1: the op */
+/* upvalue 1: the op; 2: how many arguments count, -1 for all (Lua passes more
+   to metamethods than they have operands) */
 static int call_op(lua_State *L) {
+  int most = (int)lua_tointeger(L, lua_upvalueindex(2));
+  if (most >= 0) lua_settop(L, most);
   const heed_op *op = lua_touserdata(L, lua_upvalueindex(1));
   reader r;
   r.L = L;
@@ -289,7 +305,6 @@ static int call_op(lua_State *L) {
   r.nown = 0;
   r.nin = op->ninput;
   r.in = r.fixed;
-  memset(r.fixed, 0, sizeof *r.fixed * (size_t)op->ninput);
   heed_op_defaults(op, r.attr);
   bool ok = read_arguments(&r);
   heed_tensor **box[HEED_MAX_OUT];
@@ -297,11 +312,17 @@ static int call_op(lua_State *L) {
   bool in_place = (op->twin || op->rule->in_place) &&
                   heed_bind_test(L, 1);
   if (ok && !in_place) {
-    luaL_checkstack(L, HEED_MAX_OUT, "results");
     for (int k = 0; k < op->nreturn; k++) box[k] = heed_bind_box(L);
   }
-  heed_call c = {.op = op, .nin = r.nin, .in = r.in, .attr = r.attr};
+  heed_call c; /* large; heed_apply sets what is not set here */
+  c.op = op;
+  c.nin = r.nin;
+  c.in = r.in;
+  c.attr = r.attr;
+  heed_anomaly *anomaly = heed_anomaly_get();
+  if (anomaly->on) anomaly->where = heed_bind_where(L);
   ok = ok && heed_apply(&c);
+  anomaly->where = NULL;
   if (ok) heed_call_trim(&c);
   while (r.nown > 0) heed_tensor_drop(r.own[--r.nown]);
   if (!ok) return heed_bind_raise(L);
@@ -315,6 +336,21 @@ static int call_op(lua_State *L) {
   for (int k = 0; k < c.nout; k++) heed_bind_fill(box[k], c.out[k]);
   heed_bind_collect(L);
   return c.nout;
+}
+
+static void push_op(lua_State *L, const heed_op *op, int most) {
+  lua_pushlightuserdata(L, (void *)op);
+  lua_pushinteger(L, most);
+  lua_pushcclosure(L, call_op, 2);
+}
+
+/* operator(name, n): the op `name` of the first n arguments */
+static int new_operator(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  const heed_op *op = heed_op_find(name);
+  if (!op) return luaL_error(L, "operator: there is no op %s", name);
+  push_op(L, op, (int)luaL_checkinteger(L, 2));
+  return 1;
 }
 
 heed_tensor *heed_bind_run(const char *name, heed_tensor **in, int nin,
@@ -357,10 +393,11 @@ void heed_bind_ops(lua_State *L) {
     push_entry(L, op);
     lua_rawseti(L, -2, i + 1);
     if (strcmp(op->group, "internal") == 0) continue;
-    lua_pushlightuserdata(L, (void *)op);
-    lua_pushcclosure(L, call_op, 1);
+    push_op(L, op, -1);
     lua_setfield(L, -3, op->name);
   }
   lua_setfield(L, -3, "op_table");
   lua_setfield(L, -2, "ops");
+  lua_pushcfunction(L, new_operator);
+  lua_setfield(L, -2, "operator");
 }

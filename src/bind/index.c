@@ -149,10 +149,6 @@ static bool set_chosen(heed_tensor *t, heed_tensor *key, heed_tensor *v) {
 static bool set_part(lua_State *L, heed_tensor *t, heed_tensor *v) {
   heed_tensor *key = heed_bind_test(L, 2);
   if (key) return set_chosen(t, key, v);
-  if (heed_grad_enabled() && (heed_tensor_tracks(t) || heed_tensor_tracks(v)))
-    return heed_fail("index: a part of a tensor that takes part in gradients "
-                     "cannot be overwritten; use heed.where, or write inside "
-                     "heed.no_grad");
   heed_tensor *to = part(L, t);
   bool ok = to && (to->storage == t->storage ||
                    heed_fail("index: rows inside a list can be read, not "

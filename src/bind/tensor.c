@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "bind/bind.h"
+#include "core/extra.h"
+#include "core/family.h"
 #include "core/node.h"
 
 /* Bytes that only boxes keep alive: garbage, once their boxes are. After a
@@ -48,12 +50,27 @@ static void relief(void) {
   if (current) collect(current, true);
 }
 
+/* What the userdata of a tensor holds. The mark tells it from every other
+   userdata, which is faster than to compare metatables. */
+const char heed_bind_mark;
+typedef struct holder {
+  heed_tensor *tensor; /* first: a box is used as a heed_tensor ** */
+  const char *mark;
+} holder;
+
+static holder *holder_at(lua_State *L, int index) {
+  holder *b = lua_touserdata(L, index);
+  bool fits = b && lua_rawlen(L, index) == sizeof *b;
+  return fits && b->mark == &heed_bind_mark ? b : NULL;
+}
+
 heed_tensor **heed_bind_box(lua_State *L) {
   current = L;
-  heed_tensor **box = lua_newuserdatauv(L, sizeof *box, 0);
-  *box = NULL;
-  luaL_setmetatable(L, HEED_TENSOR);
-  return box;
+  holder *b = lua_newuserdatauv(L, sizeof *b, 0);
+  *b = (holder){NULL, &heed_bind_mark};
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
+  lua_setmetatable(L, -2);
+  return &b->tensor;
 }
 
 void heed_bind_fill(heed_tensor **box, heed_tensor *t) {
@@ -83,6 +100,16 @@ static void push_where(lua_State *L) {
   luaL_where(L, 1);
 }
 
+const char *heed_bind_where(lua_State *L) {
+  static _Thread_local char text[LUA_IDSIZE + 24];
+  push_where(L);
+  snprintf(text, sizeof text, "%s", lua_tostring(L, -1));
+  lua_pop(L, 1);
+  size_t n = strlen(text);
+  if (n > 2) text[n - 2] = '\0'; /* the ": " of a message */
+  return text;
+}
+
 int heed_bind_raise(lua_State *L) {
   luaL_checkstack(L, 8, "error");
   push_where(L);
@@ -92,10 +119,10 @@ int heed_bind_raise(lua_State *L) {
 }
 
 heed_tensor *heed_bind_test(lua_State *L, int index) {
-  heed_tensor **box = luaL_testudata(L, index, HEED_TENSOR);
-  if (!box) return NULL;
-  if (!*box) luaL_error(L, "the tensor was closed");
-  return *box;
+  holder *b = holder_at(L, index);
+  if (!b) return NULL;
+  if (!b->tensor) luaL_error(L, "the tensor was closed");
+  return b->tensor;
 }
 
 heed_tensor *heed_bind_check(lua_State *L, int index, const char *what) {
@@ -109,9 +136,9 @@ heed_tensor *heed_bind_check(lua_State *L, int index, const char *what) {
 
 const char *heed_bind_describe(lua_State *L, int index) {
   static _Thread_local char text[240];
-  heed_tensor **box = luaL_testudata(L, index, HEED_TENSOR);
-  if (box && *box) {
-    snprintf(text, sizeof text, "tensor %s", heed_tensor_text(*box));
+  holder *b = holder_at(L, index);
+  if (b && b->tensor) {
+    snprintf(text, sizeof text, "tensor %s", heed_tensor_text(b->tensor));
     return text;
   }
   switch (lua_type(L, index)) {
@@ -260,7 +287,7 @@ static int new_tensor(lua_State *L) {
   }
   heed_tensor *source = heed_bind_test(L, 1);
   if (source) {
-    heed_tensor **box = heed_bind_box(L);
+    heed_tensor **result = heed_bind_box(L);
     heed_tensor *t = heed_tensor_detach(source);
     int64_t to = dtype >= 0 ? dtype : (int)source->dtype;
     heed_tensor *cast = t ? heed_bind_run("to", &t, 1, &to) : NULL;
@@ -268,7 +295,7 @@ static int new_tensor(lua_State *L) {
     heed_tensor_drop(t);
     heed_tensor_drop(cast);
     if (!copy) return heed_bind_raise(L);
-    heed_bind_fill(box, copy);
+    heed_bind_fill(result, copy);
   } else {
     lua_pushvalue(L, 1);
     if (!measure(&n) || !scan(&n, 0)) return heed_bind_raise(L);
@@ -276,10 +303,10 @@ static int new_tensor(lua_State *L) {
       dtype = n.any_float ? HEED_FLOAT32
               : n.any_integer ? HEED_INT64
               : n.any_bool ? HEED_BOOL : HEED_FLOAT32;
-    heed_tensor **box = heed_bind_box(L);
+    heed_tensor **result = heed_bind_box(L);
     heed_tensor *t = heed_tensor_new("tensor", (heed_dtype)dtype, &n.shape);
     if (!t) return heed_bind_raise(L);
-    heed_bind_fill(box, t);
+    heed_bind_fill(result, t);
     int64_t at = 0;
     lua_pushvalue(L, 1);
     fill(L, t, 0, &at);
@@ -335,6 +362,13 @@ static int item(lua_State *L) {
 
 static int numel(lua_State *L) {
   lua_pushinteger(L, heed_tensor_numel(heed_bind_check(L, 1, "numel: x")));
+  return 1;
+}
+
+/* Bytes of one element. */
+static int element_size(lua_State *L) {
+  heed_tensor *t = heed_bind_check(L, 1, "element_size: x");
+  lua_pushinteger(L, (lua_Integer)heed_dtype_size(t->dtype));
   return 1;
 }
 
@@ -398,9 +432,10 @@ static int no_order(lua_State *L) {
 }
 
 static int release(lua_State *L) {
-  heed_tensor **box = luaL_checkudata(L, 1, HEED_TENSOR);
-  heed_tensor *t = *box;
-  *box = NULL;
+  holder *b = holder_at(L, 1);
+  if (!b) return luaL_error(L, "close: x must be a tensor");
+  heed_tensor *t = b->tensor;
+  b->tensor = NULL;
   if (t) heed_tensor_unwatch(t);
   return 0;
 }
@@ -417,9 +452,15 @@ static bool get_field(lua_State *L, heed_tensor *t, const char *key) {
   } else if (strcmp(key, "requires_grad") == 0) {
     lua_pushboolean(L, heed_tensor_tracks(t));
   } else if (strcmp(key, "is_leaf") == 0) {
-    lua_pushboolean(L, t->node == NULL);
+    lua_pushboolean(L, !t->node && !heed_family_behind(t));
+  } else if (strcmp(key, "grad_fn") == 0) {
+    /* the op that made it */
+    if (!heed_family_sync(t)) return heed_bind_raise(L);
+    if (t->node) lua_pushstring(L, t->node->op->name);
+    else lua_pushnil(L);
   } else if (strcmp(key, "grad") == 0) {
-    if (t->grad) heed_bind_push(L, heed_tensor_ref(t->grad));
+    heed_tensor *grad = heed_extra_grad(t);
+    if (grad) heed_bind_push(L, heed_tensor_ref(grad));
     else lua_pushnil(L);
   } else {
     return false;
@@ -447,9 +488,10 @@ static int set_grad(lua_State *L, heed_tensor *t) {
                         heed_tensor_text(t), heed_tensor_text(g));
     heed_tensor_ref(g);
   }
-  heed_tensor *old = t->grad;
-  t->grad = g;
+  heed_tensor **place = heed_extra_grad_place(t), *old = place ? *place : g;
+  if (place) *place = g;
   heed_tensor_drop(old);
+  if (!place) return heed_bind_raise(L);
   return 0;
 }
 
@@ -471,7 +513,7 @@ void heed_bind_tensors(lua_State *L) {
   static const luaL_Reg methods[] = {
       {"totable", to_table}, {"item", item}, {"numel", numel},
       {"size", size}, {"is_contiguous", is_contiguous},
-      {"shares", shares}, {NULL, NULL}};
+      {"shares", shares}, {"element_size", element_size}, {NULL, NULL}};
   static const luaL_Reg meta[] = {
       {"__gc", release}, {"__close", release}, {"__len", length},
       {"__eq", same}, {"__lt", no_order}, {"__le", no_order},
@@ -480,6 +522,8 @@ void heed_bind_tensors(lua_State *L) {
   /* results live shortly and weigh much: made for generations */
   lua_gc(L, LUA_GCGEN, 0, 0);
   luaL_newmetatable(L, HEED_TENSOR);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
   luaL_setfuncs(L, meta, 0);
   luaL_newlib(L, methods);
   lua_pushvalue(L, -1);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/extra.h"
+#include "core/family.h"
 #include "core/node.h"
 
 static heed_tensor *run1(const char *name, heed_tensor *x,
@@ -108,6 +110,7 @@ int heed_run(const char *name, heed_tensor *const *in, int nin,
 }
 
 bool heed_tensor_require(heed_tensor *t, bool requires_grad) {
+  if (!heed_family_sync(t)) return false;
   if (t->node)
     return heed_fail("requires_grad: only a leaf can be switched; this "
                      "tensor is the result of %s (detach it first)",
@@ -120,9 +123,10 @@ bool heed_tensor_require(heed_tensor *t, bool requires_grad) {
 }
 
 bool heed_tensor_backward(heed_tensor *t, heed_tensor *gradient) {
-  return heed_backward(t, gradient, &(heed_walk){0});
+  return heed_backward(&t, &gradient, 1, &(heed_walk){0});
 }
 
 heed_tensor *heed_tensor_grad(const heed_tensor *t) {
-  return t->grad ? heed_tensor_ref(t->grad) : NULL;
+  heed_tensor *grad = heed_extra_grad(t);
+  return grad ? heed_tensor_ref(grad) : NULL;
 }

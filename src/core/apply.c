@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "core/family.h"
 #include "core/node.h"
 
 static _Thread_local bool grad_off;
@@ -115,9 +116,17 @@ static void drop_results(heed_call *c) {
   }
 }
 
-/* Casts input i; the cast is an op of its own, so gradients pass. */
+/* Casts input i; the cast is an op of its own, so gradients pass, which a
+   plain number has none of. */
 static heed_tensor *cast(heed_tensor *t, heed_dtype dtype) {
   static const heed_op *to;
+  if (t->weak) {
+    heed_value v = heed_element(t->dtype, heed_tensor_data(t), 0);
+    bool whole = !heed_dtype_is_float(t->dtype);
+    heed_tensor *own = heed_tensor_new("to", dtype, &t->shape);
+    if (own) heed_element_store(dtype, heed_tensor_data(own), 0, whole, v);
+    return own;
+  }
   if (!to) to = heed_op_find("to");
   heed_attr attr = {.i = dtype};
   heed_call c = {.op = to, .nin = 1, .in = &t, .attr = &attr};
@@ -177,13 +186,24 @@ static bool inputs_fit(const heed_call *c) {
   return !rule->to_float || heed_dtype_is_float(first);
 }
 
+/* A view; of a tensor that may have a gradient, it joins its family. */
+static heed_tensor *view_of(const heed_call *c, const heed_result *r) {
+  heed_tensor *t =
+      heed_tensor_view(r->base, &r->shape, r->stride, r->offset);
+  if (!t || grad_off || !c->op->rule->backward ||
+      !heed_dtype_is_float(t->dtype) || heed_family_join(t, r->base))
+    return t;
+  heed_tensor_drop(t);
+  return NULL;
+}
+
 static bool allocate(heed_call *c) {
   for (int k = 0; k < c->nout; k++) {
     heed_result *r = &c->result[k];
     if (k == 0 && c->in_place) {
       c->out[0] = heed_tensor_ref(c->in[c->in_place - 1]);
     } else if (r->base) {
-      c->out[k] = heed_tensor_view(r->base, &r->shape, r->stride, r->offset);
+      c->out[k] = view_of(c, r);
     } else {
       c->out[k] = heed_tensor_new(c->op->name, r->dtype, &r->shape);
     }
@@ -207,11 +227,10 @@ static bool check_in_place(const heed_call *c) {
   if (t->requires_grad && !t->node)
     return heed_fail("%s: %s is a leaf that wants gradients; write to it "
                      "inside heed.no_grad", c->op->name, name);
-  if (t->storage->refs > 1)
-    return heed_fail("%s: %s shares its storage with other tensors and takes "
-                     "part in gradients; write to a copy (clone)",
-                     c->op->name, name);
-  return true;
+  if (!c->op->rule->backward && heed_tensor_tracks(t))
+    return heed_fail("%s: %s takes part in gradients, and %s has none; write "
+                     "to a copy (clone)", c->op->name, name, c->op->name);
+  return heed_family_check_write(c, t);
 }
 
 static uint32_t needed(const heed_call *c) {
@@ -223,8 +242,6 @@ static uint32_t needed(const heed_call *c) {
       need |= 1u << (i < 31 ? i : 31);
   return need;
 }
-
-/* -- of the in-place form of an op, whose result goes over input 0 -- */
 
 /* Can x hold what its op gives? Floats hold numbers, integers integers. */
 static bool holds_result(const heed_call *c, heed_dtype result) {
@@ -246,27 +263,50 @@ static bool same_shape(const heed_call *c, const heed_shape *result) {
                    heed_shape_text(&x->shape));
 }
 
+static heed_tensor *run_on(const char *name, heed_tensor **in, int nin) {
+  const heed_op *op = heed_op_find(name);
+  heed_call c = {.op = op, .nin = nin, .in = in};
+  return heed_apply(&c) ? c.out[0] : NULL;
+}
+
+/* Copies what is about to be overwritten, if backward needs its value. */
+static bool save_before(heed_call *c) {
+  const heed_rule *rule = c->op->rule;
+  if (!c->in_place || !(rule->keep[c->in_place - 1] & c->need)) return true;
+  bool was = heed_grad_mode(false);
+  c->before = run_on("clone", &c->in[c->in_place - 1], 1);
+  heed_grad_mode(was);
+  return c->before != NULL;
+}
+
+/* The result goes over input 0 of the in-place form of an op. */
+static bool check_twin(const heed_call *c) {
+  return !c->op->twin || !c->in_place ||
+         (same_shape(c, &c->result[0].shape) &&
+          holds_result(c, c->result[0].dtype));
+}
+
+static bool compute(heed_call *c) {
+  const heed_rule *rule = c->op->rule;
+  if (!allocate(c)) return false;
+  if (rule->forward && !rule->forward(c)) return false;
+  if (heed_anomaly_get()->on && !heed_anomaly_check_call(c)) return false;
+  if (c->in_place) c->out[0]->storage->version++;
+  return !c->need || heed_node_record(c);
+}
+
 static bool run(heed_call *c) {
   c->nout = 0;
   c->need = needed(c);
+  c->before = NULL;
   memset(c->out, 0, sizeof c->out);
-  const heed_rule *rule = c->op->rule;
-  if (!rule->check(c)) return false;
+  if (!c->op->rule->check(c)) return false;
   if (c->in_place && !check_in_place(c)) return false;
-  if (c->op->twin && c->in_place &&
-      !(same_shape(c, &c->result[0].shape) &&
-        holds_result(c, c->result[0].dtype)))
-    return false;
-  if (!allocate(c) || (rule->forward && !rule->forward(c)) ) {
-    drop_results(c);
-    return false;
-  }
-  if (c->in_place) c->out[0]->storage->version++;
-  if (c->need && !heed_node_record(c)) {
-    drop_results(c);
-    return false;
-  }
-  return true;
+  if (!check_twin(c) || !save_before(c)) return false;
+  bool ok = compute(c);
+  heed_tensor_drop(c->before);
+  if (!ok) drop_results(c);
+  return ok;
 }
 
 /* A copy of the input list, with the references that were made for it. */
@@ -325,12 +365,6 @@ static bool run_cast(heed_call *c) {
   c->in = caller;
   inputs_close(&s);
   return ok;
-}
-
-static heed_tensor *run_on(const char *name, heed_tensor **in, int nin) {
-  const heed_op *op = heed_op_find(name);
-  heed_call c = {.op = op, .nin = nin, .in = in};
-  return heed_apply(&c) ? c.out[0] : NULL;
 }
 
 /* The plain op, then a copy of its result into x. */

@@ -13,7 +13,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/extra.h"
+#include "core/family.h"
 #include "core/node.h"
+
+/* The gradient of a leaf with hooks, which wait until it is complete. */
+typedef struct held {
+  heed_tensor *leaf, *grad;
+} held;
 
 typedef struct walker {
   const heed_walk *walk;
@@ -21,6 +28,8 @@ typedef struct walker {
   int size, room;
   heed_tensor **given;
   int given_room;
+  held *held;
+  int nheld;
 } walker;
 
 static bool push(walker *w, heed_node *n) {
@@ -59,14 +68,17 @@ static heed_node *pop(walker *w) {
   return top;
 }
 
+static heed_tensor *run_op(const char *name, heed_tensor **in, int nin) {
+  const heed_op *op = heed_op_find(name);
+  heed_attr attr[HEED_MAX_PARAM];
+  heed_op_defaults(op, attr);
+  heed_call c = {.op = op, .nin = nin, .in = in, .attr = attr};
+  return heed_apply(&c) ? c.out[0] : NULL;
+}
+
 /* *sum += g; takes over the caller's reference to g. Adds in place where
    nobody else can see it. */
 static bool gather(const walker *w, heed_tensor **sum, heed_tensor *g) {
-  static const heed_op *add, *add_in_place;
-  if (!add) {
-    add = heed_op_find("add");
-    add_in_place = heed_op_find("add_");
-  }
   if (!*sum) {
     *sum = g;
     return true;
@@ -75,48 +87,96 @@ static bool gather(const walker *w, heed_tensor **sum, heed_tensor *g) {
   bool mine = old->refs == 1 && old->storage->refs == 1 &&
               !w->walk->create_graph && heed_tensor_is_contiguous(old);
   heed_tensor *in[2] = {old, g};
-  heed_attr attr[HEED_MAX_PARAM];
-  const heed_op *op = mine ? add_in_place : add;
-  heed_op_defaults(op, attr);
-  heed_call c = {.op = op, .nin = 2, .in = in, .attr = attr};
-  bool ok = heed_apply(&c);
+  heed_tensor *now = run_op(mine ? "add_" : "add", in, 2);
+  heed_dtype dtype = old->dtype;
   heed_tensor_drop(g);
-  if (!ok) return false;
+  if (!now) return false;
   heed_tensor_drop(old);
-  *sum = c.out[0];
+  *sum = now;
+  if (now->dtype == dtype) return true;
+  *sum = NULL; /* halves are added as float32 */
+  const heed_op *to = heed_op_find("to");
+  heed_call c = {.op = to, .nin = 1, .in = &now,
+                 .attr = &(heed_attr){.i = dtype}};
+  bool ok = heed_apply(&c);
+  heed_tensor_drop(now);
+  if (ok) *sum = c.out[0];
+  return ok;
+}
+
+/* Puts g into the grad of t: one that users can keep and write to. */
+static bool gather_grad(const walker *w, heed_tensor *t, heed_tensor *g) {
+  heed_tensor **place = heed_extra_grad_place(t);
+  bool alone = g->storage->refs == 1 && g->refs == 1 &&
+               heed_tensor_is_contiguous(g);
+  if (place && !*place && !w->walk->create_graph && !alone) {
+    /* another tensor uses this storage: writing to one would change both */
+    heed_tensor *copy = run_op("clone", &g, 1);
+    heed_tensor_drop(g);
+    g = copy;
+  }
+  if (place && g) return gather(w, place, g);
+  heed_tensor_drop(g);
+  return false;
+}
+
+static bool deliver(const walker *w, heed_tensor *leaf, heed_tensor *g) {
+  for (int i = 0; i < w->walk->nwanted; i++)
+    if (w->walk->wanted[i] == leaf) return gather(w, &w->walk->found[i], g);
+  if (!w->walk->wanted) return gather_grad(w, leaf, g);
+  heed_tensor_drop(g);
   return true;
 }
 
-/* Puts g into leaf->grad: a gradient that users can keep and write to. */
-static bool gather_leaf(const walker *w, heed_tensor *leaf, heed_tensor *g) {
-  bool fresh = !leaf->grad;
-  if (fresh && !w->walk->create_graph &&
-      (g->storage->refs > 1 || !heed_tensor_is_contiguous(g))) {
-    /* another tensor uses this storage: writing to one would change both */
-    static const heed_op *clone;
-    if (!clone) clone = heed_op_find("clone");
-    heed_call c = {.op = clone, .nin = 1, .in = &g};
-    bool ok = heed_apply(&c);
+static bool hold(walker *w, heed_tensor *leaf, heed_tensor *g) {
+  for (int i = 0; i < w->nheld; i++)
+    if (w->held[i].leaf == leaf) return gather(w, &w->held[i].grad, g);
+  held *more = realloc(w->held, sizeof *more * (size_t)(w->nheld + 1));
+  if (!more) {
     heed_tensor_drop(g);
-    if (!ok) return false;
-    g = c.out[0];
+    return heed_fail_memory(sizeof *more * (size_t)(w->nheld + 1));
   }
-  return gather(w, &leaf->grad, g);
+  w->held = more;
+  w->held[w->nheld++] = (held){heed_tensor_ref(leaf), g};
+  return true;
 }
 
 /* Sends g to where input e came from; takes over the reference. */
 static bool send(walker *w, heed_edge *e, heed_tensor *g) {
-  if (e->node) {
+  if (e->node)
     return gather(w, &e->node->out[e->slot].grad, g) && push(w, e->node);
+  if (e->value->extra && e->value->extra->hooks) return hold(w, e->value, g);
+  return deliver(w, e->value, g);
+}
+
+/* Lets the hooks of result `slot` see *g, and change it. */
+static bool run_hooks(const walker *w, heed_hook *list, int slot,
+                      heed_tensor **g) {
+  for (heed_hook *h = list; h; h = h->next) {
+    if (h->slot != slot) continue;
+    if (h->keeper) {
+      if (!gather_grad(w, h->keeper, heed_tensor_ref(*g))) return false;
+    } else if (h->context) {
+      heed_tensor *next = h->run(h->context, *g);
+      if (!next) return false;
+      heed_tensor_drop(*g);
+      *g = next;
+    }
   }
-  for (int i = 0; i < w->walk->nwanted; i++)
-    if (w->walk->wanted[i] == e->value)
-      return gather(w, &w->walk->found[i], g);
-  if (w->walk->wanted) {
-    heed_tensor_drop(g);
-    return true;
+  return true;
+}
+
+static bool deliver_held(walker *w) {
+  bool ok = true;
+  for (int i = 0; i < w->nheld; i++) {
+    held *h = &w->held[i];
+    ok = ok && run_hooks(w, h->leaf->extra->hooks, 0, &h->grad);
+    if (ok) ok = deliver(w, h->leaf, h->grad);
+    else heed_tensor_drop(h->grad);
+    heed_tensor_drop(h->leaf);
   }
-  return gather_leaf(w, e->value, g);
+  free(w->held);
+  return ok;
 }
 
 static bool collect_wanted(walker *w, heed_node *n) {
@@ -132,6 +192,9 @@ static bool collect_wanted(walker *w, heed_node *n) {
 /* Drops what the node kept, and its links, as soon as it is done. */
 static void spend(heed_node *n) {
   n->spent = true;
+  heed_custom custom = n->custom;
+  n->custom = (heed_custom){0};
+  if (custom.drop) custom.drop(custom.context);
   for (int i = 0; i < n->nin; i++) {
     heed_tensor_drop(n->in[i].value);
     n->in[i].value = NULL;
@@ -153,8 +216,14 @@ static bool run_rule(walker *w, heed_node *n) {
   }
   memset(w->given, 0, sizeof *w->given * (size_t)n->nin);
   heed_rule_call r = {.node = n, .attr = n->attr, .grad = grad,
-                      .given = w->given};
+                      .given = w->given, .wants_leaves = !w->walk->wanted};
+  /* a rule is blamed as a whole, not the ops that it is made of */
+  bool look = heed_anomaly_get()->on;
+  heed_anomaly_get()->on = false;
   bool ok = n->op->rule->backward(&r) && !r.failed;
+  heed_anomaly_get()->on = look;
+  for (int i = 0; ok && look && i < n->nin; i++)
+    ok = !w->given[i] || heed_anomaly_check_gradient(n, i, w->given[i]);
   for (int i = 0; i < n->nin; i++)
     if (w->given[i]) heed_tensor_ref(w->given[i]);
   for (int i = 0; i < r.nown; i++) heed_tensor_drop(r.own[i]);
@@ -186,6 +255,9 @@ static bool step(walker *w, heed_node *n) {
     w->given = more;
     w->given_room = n->nin;
   }
+  for (int k = 0; n->hooks && k < n->nout; k++)
+    if (n->out[k].grad && !run_hooks(w, n->hooks, k, &n->out[k].grad))
+      return false;
   if (w->walk->nwanted && !collect_wanted(w, n)) return false;
   if (!run_rule(w, n)) return false;
   if (!w->walk->retain) spend(n);
@@ -226,21 +298,36 @@ static heed_tensor *first_gradient(heed_tensor *t, heed_tensor *gradient) {
   return one;
 }
 
-bool heed_backward(heed_tensor *t, heed_tensor *gradient,
-                   const heed_walk *walk) {
+static bool start(walker *w, heed_tensor *t, heed_tensor *gradient) {
   if (!heed_tensor_tracks(t))
     return heed_fail("backward: no input of this tensor wants gradients "
                      "(requires_grad), %s", heed_tensor_text(t));
+  if (!heed_family_sync(t)) return false;
   heed_tensor *g = first_gradient(t, gradient);
-  if (!g) return false;
-  walker w = {.walk = walk};
   heed_edge root = {.value = t, .node = t->node, .slot = t->slot};
-  bool was = heed_grad_mode(walk->create_graph);
-  bool ok = send(&w, &root, g);
+  return g && send(w, &root, g);
+}
+
+bool heed_backward(heed_tensor *const *t, heed_tensor *const *gradient, int n,
+                   const heed_walk *walk) {
+  walker w = {.walk = walk};
+  bool ok = true, was = heed_grad_mode(walk->create_graph);
+  for (int i = 0; ok && i < walk->nwanted; i++)
+    ok = heed_family_sync(walk->wanted[i]);
+  for (int i = 0; ok && i < n; i++) ok = start(&w, t[i], gradient[i]);
   while (ok && w.size) {
-    heed_node *n = pop(&w);
-    ok = step(&w, n);
-    heed_node_drop(n);
+    heed_node *node = pop(&w);
+    ok = step(&w, node);
+    heed_node_drop(node);
+  }
+  if (ok) {
+    ok = deliver_held(&w);
+  } else {
+    for (int i = 0; i < w.nheld; i++) {
+      heed_tensor_drop(w.held[i].grad);
+      heed_tensor_drop(w.held[i].leaf);
+    }
+    free(w.held);
   }
   heed_grad_mode(was);
   abandon(&w);

@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "core/extra.h"
+#include "core/family.h"
 
 static _Thread_local uint64_t next_number;
 static _Thread_local heed_node *dead; /* to be freed, linked through in[0] */
@@ -13,82 +15,136 @@ static _Thread_local bool freeing;
 
 static int count_attr(const heed_op *op) { return op->nparam - op->ninput; }
 
-static heed_node *node_new(const heed_call *c) {
-  size_t nattr = (size_t)count_attr(c->op), nin = (size_t)c->nin;
+static heed_node *node_new(const heed_op *op, int inputs, int outputs,
+                           const heed_attr *attr) {
+  size_t nattr = (size_t)count_attr(op), nin = (size_t)inputs;
+  size_t nout = (size_t)outputs;
   size_t bytes = sizeof(heed_node) + nin * sizeof(heed_edge) +
-                 nattr * sizeof(heed_attr);
+                 nout * sizeof(heed_end) + nattr * sizeof(heed_attr);
   heed_node *n = heed_mem_alloc(bytes);
   if (!n) return NULL;
   memset(n, 0, bytes);
+  n->refs = 1;
   n->bytes = bytes;
-  n->op = c->op;
-  n->number = next_number++;
-  n->nin = c->nin;
+  n->op = op;
+  n->nin = inputs;
+  n->nout = outputs;
   n->nattr = (int)nattr;
   n->in = (heed_edge *)(n + 1);
-  n->attr = (heed_attr *)(n->in + nin);
-  if (nattr) memcpy(n->attr, c->attr, nattr * sizeof *n->attr);
+  n->out = (heed_end *)(n->in + nin);
+  n->attr = (heed_attr *)(n->out + nout);
+  if (nattr) memcpy(n->attr, attr, nattr * sizeof *n->attr);
+  const char *where = heed_anomaly_get()->where;
+  if (where) n->where = strdup(where);
   return n;
 }
 
-static void record_input(const heed_call *c, heed_edge *e, int i) {
+heed_node *heed_node_make(const char *name, const heed_edge *in, int nin,
+                          const heed_attr *attr, const heed_tensor *result) {
+  heed_node *n = node_new(heed_op_find(name), nin, 1, attr);
+  if (!n) return NULL;
+  n->number = next_number++;
+  n->out[0].dtype = result->dtype;
+  n->out[0].shape = result->shape;
+  for (int i = 0; i < nin; i++) {
+    n->in[i] = in[i];
+    if (in[i].node) in[i].node->refs++;
+  }
+  return n;
+}
+
+/* What a node keeps of an input: a leaf itself, for its gradient; else, of one
+   that is overwritten the copy of before, and of a member of a family, which
+   might come to own this node, another tensor with the same history. */
+static heed_tensor *kept_value(const heed_call *c, int i, const heed_edge *e) {
   heed_tensor *t = c->in[i];
-  const heed_rule *rule = c->op->rule;
+  bool overwritten = c->in_place == i + 1, leaf = e->need && !e->node;
+  if (!overwritten && (!t->family || leaf)) return heed_tensor_ref(t);
+  heed_tensor *own = heed_tensor_detach(overwritten ? c->before : t);
+  if (!own || !e->node) return own;
+  own->node = e->node;
+  own->slot = e->slot;
+  e->node->refs++;
+  return own;
+}
+
+static bool record_input(const heed_call *c, heed_edge *e, int i) {
+  heed_tensor *t = c->in[i];
+  if (!heed_family_sync(t)) return false;
   e->dtype = t->dtype;
   e->shape = t->shape;
   e->need = heed_tensor_tracks(t) && heed_dtype_is_float(t->dtype);
   e->node = t->node;
   e->slot = t->slot;
   if (e->node) e->node->refs++;
-  e->kept = i < HEED_MAX_KEEP && (rule->keep[i] & c->need);
-  bool leaf = e->need && !t->node;
-  if (e->kept || leaf) {
-    /* an in-place result is about to become this node's own: keep its value
-       without the graph, or the node would own itself */
-    bool own = c->in_place == i + 1;
-    e->value = own ? heed_tensor_detach(t) : heed_tensor_ref(t);
-    e->version = t->storage->version - own; /* of before the write */
-  }
+  e->kept = i < HEED_MAX_KEEP && (c->op->rule->keep[i] & c->need);
+  if (!e->kept && (!e->need || e->node)) return true;
+  e->value = kept_value(c, i, e);
+  if (e->value) e->version = e->value->storage->version;
+  return e->value != NULL;
 }
 
-bool heed_node_record(heed_call *c) {
-  heed_node *n = node_new(c);
-  if (!n) return false;
+static bool record_inputs(const heed_call *c, heed_node *n) {
   for (int i = 0; i < c->nin; i++)
-    if (c->in[i]) record_input(c, &n->in[i], i);
-  n->nout = c->nout;
+    if (c->in[i] && !record_input(c, &n->in[i], i)) return false;
+  return true;
+}
+
+static bool record_outputs(const heed_call *c, heed_node *n) {
   for (int k = 0; k < c->nout; k++) {
     heed_tensor *t = c->out[k];
     n->out[k].dtype = t->dtype;
     n->out[k].shape = t->shape;
     n->out[k].version = t->storage->version;
-    if (c->op->rule->keep_out[k] & c->need) {
-      n->out[k].value = heed_tensor_detach(t);
-      if (!n->out[k].value) {
-        n->refs = 1;
-        heed_node_drop(n);
-        return false;
-      }
-    }
+    if (!(c->op->rule->keep_out[k] & c->need)) continue;
+    n->out[k].value = heed_tensor_detach(t);
+    if (!n->out[k].value) return false;
   }
-  for (int k = 0; k < c->nout; k++) {
+  return true;
+}
+
+bool heed_node_record(heed_call *c) {
+  heed_node *n = node_new(c->op, c->nin, c->nout, c->attr);
+  if (!n) return false;
+  bool ok = record_inputs(c, n) && record_outputs(c, n);
+  n->number = next_number++; /* behind nodes that recording inputs made */
+  for (int k = 0; ok && k < c->nout; k++) {
     heed_tensor *t = c->out[k];
     if (!heed_dtype_is_float(t->dtype)) continue;
     heed_node *old = t->node; /* of an in-place result */
     t->node = n;
-    t->slot = k;
+    t->slot = (uint8_t)k;
     n->refs++;
     heed_node_drop(old);
   }
-  if (n->refs == 0) {
-    n->refs = 1;
-    heed_node_drop(n);
+  ok = ok && (!c->in_place || heed_family_wrote(c->out[0]));
+  heed_node_drop(n);
+  return ok;
+}
+
+bool heed_node_custom(heed_tensor **in, int nin, heed_tensor **out, int nout,
+                      const heed_custom *custom) {
+  heed_call c = {.op = heed_op_find("custom"), .in = in, .nin = nin,
+                 .nout = nout};
+  for (int k = 0; k < nout; k++) c.out[k] = out[k];
+  if (!heed_node_record(&c)) {
+    custom->drop(custom->context);
+    return false;
   }
+  for (int k = 0; k < nout; k++)
+    if (out[k]->node) {
+      out[k]->node->custom = *custom;
+      return true;
+    }
+  custom->drop(custom->context); /* integers: there is no way back */
   return true;
 }
 
 /* Gives up all that a node holds; its memory stays. */
 static void release(heed_node *n) {
+  free(n->where);
+  heed_hooks_drop(n->hooks);
+  if (n->custom.drop) n->custom.drop(n->custom.context);
   for (int i = 0; i < n->nin; i++) {
     heed_tensor_drop(n->in[i].value);
     heed_node_drop(n->in[i].node);
@@ -118,7 +174,7 @@ void heed_node_drop(heed_node *n) {
   freeing = false;
 }
 
-static heed_tensor *own(heed_rule_call *r, heed_tensor *t) {
+heed_tensor *heed_node_lend(heed_rule_call *r, heed_tensor *t) {
   if (!t) {
     r->failed = true;
     return NULL;
@@ -165,10 +221,10 @@ heed_tensor *heed_kept_out(heed_rule_call *r, int result) {
   if (!heed_grad_enabled()) return end->value;
   /* for a second derivative the value must lead back to this node; the kept
      one does not, or the node would own itself */
-  heed_tensor *t = own(r, heed_tensor_detach(end->value));
+  heed_tensor *t = heed_node_lend(r, heed_tensor_detach(end->value));
   if (t && heed_dtype_is_float(t->dtype)) {
     t->node = r->node;
-    t->slot = result;
+    t->slot = (uint8_t)result;
     r->node->refs++;
   }
   return t;
@@ -178,7 +234,7 @@ static heed_tensor *zeros(heed_rule_call *r, heed_dtype dtype,
                           const heed_shape *shape) {
   heed_tensor *t = heed_tensor_new("backward", dtype, shape);
   if (t) memset(t->storage->data, 0, t->storage->bytes);
-  return own(r, t);
+  return heed_node_lend(r, t);
 }
 
 heed_tensor *heed_grad_of(heed_rule_call *r, int k) {
@@ -204,7 +260,7 @@ bool heed_do_all(heed_rule_call *r, const heed_op *op, heed_tensor **in,
     r->failed = true;
     return false;
   }
-  for (int k = 0; k < c.nout; k++) out[k] = own(r, c.out[k]);
+  for (int k = 0; k < c.nout; k++) out[k] = heed_node_lend(r, c.out[k]);
   return !r->failed;
 }
 

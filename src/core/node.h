@@ -17,7 +17,7 @@ typedef struct heed_edge {
   bool kept;          /* value may be read, and version is that of then */
   uint32_t version;
   struct heed_node *node; /* that made the input, or NULL for a leaf */
-  int slot;
+  uint8_t slot;
   bool need; /* wants a gradient */
   heed_dtype dtype;
   heed_shape shape;
@@ -32,6 +32,16 @@ typedef struct heed_end {
   heed_tensor *grad; /* gathered during a backward walk */
 } heed_end;
 
+struct heed_hook;
+struct heed_rule_call;
+
+/* The backward rule of a node that no rule of the op table made. */
+typedef struct heed_custom {
+  bool (*backward)(void *context, struct heed_rule_call *r);
+  void (*drop)(void *context);
+  void *context;
+} heed_custom;
+
 typedef struct heed_node {
   int refs;
   const heed_op *op;
@@ -40,14 +50,26 @@ typedef struct heed_node {
   bool queued;     /* in the heap of a walk */
   int nin, nout, nattr;
   heed_edge *in;
-  heed_end out[HEED_MAX_OUT];
+  heed_end *out;
   heed_attr *attr;
+  struct heed_hook *hooks; /* see extra.h */
+  heed_custom custom;      /* of the op `custom` */
+  char *where;             /* the line that made it, in anomaly mode */
   size_t bytes;
 } heed_node;
 
 /* Records a finished call and makes its results point to the node. */
 bool heed_node_record(heed_call *c);
+/* A node that no call made: op `name` on inputs from the given edges, whose
+   nodes are referenced; its one result is like `result`. */
+heed_node *heed_node_make(const char *name, const heed_edge *in, int nin,
+                          const heed_attr *attr, const heed_tensor *result);
 void heed_node_drop(heed_node *n);
+/* Makes `out`, which have no history yet, results of a function of `in` with
+   a backward rule of its own; takes over the custom's context, and drops it
+   on failure. */
+bool heed_node_custom(heed_tensor **in, int nin, heed_tensor **out, int nout,
+                      const heed_custom *custom);
 
 /* One run of a backward rule. Rules call ops through heed_do; the results
    belong to the run, which frees them, so a rule frees nothing. */
@@ -59,6 +81,7 @@ typedef struct heed_rule_call {
   heed_tensor **own;    /* results of ops so far */
   int nown, room;
   bool failed;
+  bool wants_leaves; /* the walk gathers in the leaves' grad */
 } heed_rule_call;
 
 static inline bool heed_needs(const heed_rule_call *r, int input) {
@@ -87,11 +110,14 @@ heed_tensor *heed_do(heed_rule_call *r, const heed_op *op,
 bool heed_do_all(heed_rule_call *r, const heed_op *op, heed_tensor **in,
                  int nin, const heed_attr *attr, heed_tensor **out);
 
+/* Takes over a reference that the run is to free, and lends it. */
+heed_tensor *heed_node_lend(heed_rule_call *r, heed_tensor *t);
 /* Gives the gradient of an input, summed down to its shape where the input
    was broadcast. A NULL gradient is a failure that has been reported. */
 bool heed_give(heed_rule_call *r, int input, heed_tensor *gradient);
 
-/* Walks back from `t`. Gradients gather in the leaves' grad; or, when
+/* Walks back from some tensors; gradient[i], which may be NULL for one
+   element, is that of t[i]. Gradients gather in the leaves' grad; or, when
    `wanted` is given, only in found[i] for wanted[i] (leaves or results). */
 typedef struct heed_walk {
   bool retain;       /* keep what was saved, for another walk */
@@ -100,7 +126,22 @@ typedef struct heed_walk {
   int nwanted;
   heed_tensor **found;
 } heed_walk;
-bool heed_backward(heed_tensor *t, heed_tensor *gradient,
+bool heed_backward(heed_tensor *const *t, heed_tensor *const *gradient, int n,
                    const heed_walk *walk);
+
+/* -- looking for the first NaN -- */
+
+/* In anomaly mode a result that holds NaN, of inputs that do not, is a
+   failure; so is a gradient. `where`, when set, describes the line that is
+   running. Per thread. */
+typedef struct heed_anomaly {
+  bool on;
+  const char *where;
+} heed_anomaly;
+heed_anomaly *heed_anomaly_get(void);
+/* Fails when an output of the finished call is the first NaN. */
+bool heed_anomaly_check_call(const heed_call *c);
+bool heed_anomaly_check_gradient(const heed_node *n, int input,
+                                 heed_tensor *gradient);
 
 #endif

@@ -108,6 +108,7 @@ typedef struct heed_call {
   heed_tensor *out[HEED_MAX_OUT];
   uint32_t need;  /* bit i: input i wants a gradient (HEED_NEED) */
   int in_place;   /* result 0 is input in_place - 1; set by heed_apply */
+  heed_tensor *before; /* a copy of that input, where backward needs it */
 } heed_call;
 
 /* For check: sets result k. A result that only backward uses comes after

@@ -6,17 +6,17 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "core/extra.h"
+#include "core/family.h"
 #include "core/node.h"
 
+/* The data lies behind the head, in one block. */
+#define HEAD ((sizeof(heed_storage) + HEED_ALIGN - 1) / HEED_ALIGN * HEED_ALIGN)
+
 static heed_storage *storage_new(size_t bytes) {
-  heed_storage *s = heed_mem_alloc(sizeof *s);
+  heed_storage *s = heed_mem_alloc(HEAD + bytes);
   if (!s) return NULL;
-  *s = (heed_storage){.bytes = bytes};
-  s->data = heed_mem_alloc(bytes);
-  if (!s->data) {
-    heed_mem_free(s, sizeof *s);
-    return NULL;
-  }
+  *s = (heed_storage){.bytes = bytes, .data = (char *)s + HEAD};
   return s;
 }
 
@@ -28,10 +28,7 @@ static void storage_count(heed_storage *s, int refs, int sole) {
   bool is = s->refs > 0 && s->sole == s->refs;
   if (s->watch && was != is)
     *s->watch += is ? (int64_t)s->bytes : -(int64_t)s->bytes;
-  if (s->refs == 0) {
-    heed_mem_free(s->data, s->bytes);
-    heed_mem_free(s, sizeof *s);
-  }
+  if (s->refs == 0) heed_mem_free(s, HEAD + s->bytes);
 }
 
 /* A tensor without storage. */
@@ -45,8 +42,10 @@ static heed_tensor *shell_new(heed_dtype dtype, const heed_shape *shape) {
   t->storage = NULL;
   t->node = NULL;
   t->slot = 0;
+  t->family = NULL;
+  t->seen = 0;
   t->requires_grad = t->weak = t->watched = false;
-  t->grad = NULL;
+  t->extra = NULL;
   return t;
 }
 
@@ -105,11 +104,15 @@ void heed_tensor_drop(heed_tensor *t) {
     return;
   }
   storage_count(t->storage, -1, 0);
-  heed_tensor *grad = t->grad;
   heed_node *node = t->node;
+  if (t->extra) heed_extra_drop(t);
+  heed_family_leave(t);
   heed_mem_free(t, sizeof *t);
-  heed_tensor_drop(grad);
   heed_node_drop(node);
+}
+
+bool heed_tensor_tracks(const heed_tensor *t) {
+  return t->requires_grad || t->node || heed_family_behind(t);
 }
 
 void heed_tensor_watch(heed_tensor *t, int64_t *count) {

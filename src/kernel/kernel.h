@@ -122,13 +122,20 @@ typedef struct heed_kernels {
   void (*drop[HEED_NDTYPE])(int64_t n, void *y, const void *x,
                             const uint8_t *mask, double scale);
 
-  /* optim.c: one step of n elements (top and m may be NULL); the sum of
-     |x|^p, for p = inf the largest |x| */
+  /* optim.c: one step of n elements (top and m may be NULL) */
   void (*adam[HEED_NDTYPE])(int64_t n, void *x, const void *grad, void *m,
                             void *v, void *top, const heed_adam *how);
   void (*sgd[HEED_NDTYPE])(int64_t n, void *x, const void *grad, void *m,
                            const heed_sgd *how);
+
+  /* distance.c: sums of powers of x, or of a - b; what they compute is told
+     there. */
   double (*power_sum[HEED_NDTYPE])(int64_t n, const void *x, double p);
+  double (*distance[HEED_NDTYPE])(int64_t n, const void *a, const void *b,
+                                  double p);
+  void (*distance_bwd[HEED_NDTYPE])(int64_t n, const void *a, const void *b,
+                                    double y, double g, double p,
+                                    double *sum);
 
   /* attention.c, attention_plain.c; the floats */
   heed_attention_loops attention[HEED_NDTYPE];

@@ -1,9 +1,8 @@
 /*
- * optim - steps of optimisers, and sums over gradients. Layer: kernel.
- * Read first: kernel.h.
+ * optim - steps of optimisers. Layer: kernel. Read first: kernel.h.
  *
- * Element i of a result depends on elements i only, but for the sums, which
- * run in one fixed order. Pointers do not overlap; n may be 0.
+ * Element i of a result depends on elements i only. Pointers do not overlap;
+ * n may be 0.
  *
  * Adam (Kingma and Ba, 2015), with the decay of Loshchilov and Hutter (2019)
  * when it is decoupled, and the maximum of Reddi et al. (2018) in `top`:
@@ -85,52 +84,10 @@ ADAM(double, sqrt, LARGER)
 SGD(float)
 SGD(double)
 
-/* Of one number: |x|^p; *largest: the larger |x|, where a NaN stays. */
-static double power(double x, double p) {
-  double a = fabs(x);
-  return p == 1 ? a : p == 2 ? a * a : pow(a, p);
-}
-static void widen(double *largest, double x) {
-  double a = fabs(x);
-  if (a > *largest || a != a) *largest = a;
-}
-
-static double power_sum_float(int64_t n, const void *from, double p) {
-  const float *x = from;
-  double rest = 0;
-  int64_t i = 0;
-  if (p == 2) {
-    vd sum[2] = {{0}, {0}};
-    for (; i + 2 * VD <= n; i += 2 * VD)
-      for (int u = 0; u < 2; u++) {
-        vd a = vd_load_float(x + i + u * VD);
-        sum[u] += a * a;
-      }
-    rest = vd_sum(sum[0] + sum[1]);
-  }
-  for (; i < n; i++) {
-    if (p == INFINITY) widen(&rest, (double)x[i]);
-    else rest += power((double)x[i], p);
-  }
-  return rest;
-}
-
-static double power_sum_double(int64_t n, const void *from, double p) {
-  const double *x = from;
-  double sum = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (p == INFINITY) widen(&sum, x[i]);
-    else sum += power(x[i], p);
-  }
-  return sum;
-}
-
 HEED_FILL(optim);
 HEED_FILL(optim) {
   k->adam[HEED_FLOAT32] = adam_float;
   k->adam[HEED_FLOAT64] = adam_double;
   k->sgd[HEED_FLOAT32] = sgd_float;
   k->sgd[HEED_FLOAT64] = sgd_double;
-  k->power_sum[HEED_FLOAT32] = power_sum_float;
-  k->power_sum[HEED_FLOAT64] = power_sum_double;
 }

@@ -14,7 +14,19 @@ static void row2(void *loop, int64_t n, char *const *p, const int64_t *s) {
   (*(heed_loop2 **)loop)(n, p[0], s[0], p[1], s[1], p[2], s[2]);
 }
 
+/* Small and in one piece: not worth an iterator. */
+static bool is_plain(const heed_tensor *y, const heed_tensor *x, int64_t n) {
+  return n <= HEED_GRAIN && heed_shape_equal(&y->shape, &x->shape) &&
+         heed_tensor_is_contiguous(x);
+}
+
 bool heed_each_run1(heed_call *c, heed_loop1 *loop) {
+  heed_tensor *y = c->out[0], *x = c->in[0];
+  int64_t n = heed_tensor_numel(y);
+  if (is_plain(y, x, n) && heed_tensor_is_contiguous(y)) {
+    loop(n, heed_tensor_data(y), 1, heed_tensor_data(x), 1);
+    return true;
+  }
   heed_iter it;
   heed_iter_init(&it, &c->out[0]->shape, 2,
                  (heed_tensor *[]){c->out[0], c->in[0]});
@@ -23,7 +35,15 @@ bool heed_each_run1(heed_call *c, heed_loop1 *loop) {
 }
 
 void heed_each_into(heed_tensor *to, heed_tensor *a, heed_tensor *b,
-                           heed_loop2 *loop) {
+                    heed_loop2 *loop) {
+  int64_t n = heed_tensor_numel(to);
+  bool same = is_plain(to, b, n);
+  if ((same || b->shape.ndim == 0) && is_plain(to, a, n) &&
+      heed_tensor_is_contiguous(to)) {
+    loop(n, heed_tensor_data(to), 1, heed_tensor_data(a), 1,
+         heed_tensor_data(b), same);
+    return;
+  }
   heed_iter it;
   heed_iter_init(&it, &to->shape, 3, (heed_tensor *[]){to, a, b});
   heed_iter_run(&it, HEED_GRAIN, row2, &loop);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/parallel.h"
+#include "kernel/kernel.h"
 #include "ops/copy.h"
 #include "ops/gemm.h"
 #include "ops/ops.h"
@@ -32,24 +34,25 @@ typedef struct sizes {
   int64_t m, k, n;
 } sizes;
 
-static bool sizes_of(const heed_call *c, sizes *s) {
-  const heed_tensor *a = c->in[0], *b = c->in[1];
-  const heed_shape *p = &a->shape, *q = &b->shape;
-  if (!heed_want_ndim(c, 0, 1) || !heed_want_ndim(c, 1, 1)) return false;
+/* Of the product of inputs `first` and `first` + 1. */
+static bool sizes_of(const heed_call *c, int first, sizes *s) {
+  const heed_shape *p = &c->in[first]->shape, *q = &c->in[first + 1]->shape;
+  if (!heed_want_ndim(c, first, 1) || !heed_want_ndim(c, first + 1, 1))
+    return false;
   s->m = p->ndim == 1 ? 1 : p->dim[p->ndim - 2];
   s->k = p->dim[p->ndim - 1];
   int64_t inner = q->ndim == 1 ? q->dim[0] : q->dim[q->ndim - 2];
   s->n = q->ndim == 1 ? 1 : q->dim[q->ndim - 1];
   if (s->k != inner)
-    return heed_fail("matmul: a %s and b %s: inner sizes %lld and %lld "
-                     "differ", heed_shape_text(p), heed_shape_text(q),
+    return heed_fail("%s: a %s and b %s: inner sizes %lld and %lld differ",
+                     c->op->name, heed_shape_text(p), heed_shape_text(q),
                      (long long)s->k, (long long)inner);
   heed_shape left = *p, right = *q;
   left.ndim = p->ndim > 2 ? p->ndim - 2 : 0;
   right.ndim = q->ndim > 2 ? q->ndim - 2 : 0;
   return heed_shape_broadcast(&left, &right, &s->batch) ||
-         heed_fail("matmul: a %s and b %s: batch sizes %s and %s cannot be "
-                   "broadcast together", heed_shape_text(p),
+         heed_fail("%s: a %s and b %s: batch sizes %s and %s cannot be "
+                   "broadcast together", c->op->name, heed_shape_text(p),
                    heed_shape_text(q), heed_shape_text(&left),
                    heed_shape_text(&right));
 }
@@ -77,6 +80,28 @@ static bool rows_join(const heed_tensor *a) {
   return true;
 }
 
+/* out (+)= a b, for all matrices of the batch; out is row-major. */
+static bool multiply(const sizes *s, heed_tensor *a, heed_tensor *b,
+                     heed_tensor *y, bool accumulate) {
+  char *out = heed_tensor_data(y);
+  int64_t size = (int64_t)heed_dtype_size(y->dtype);
+  int64_t count = heed_shape_numel(&s->batch);
+  if (b->shape.ndim <= 2 && a->shape.ndim > 2 && rows_join(a) && s->m > 0) {
+    heed_matrix rows = matrix_of(a, 0, true);
+    if (s->m == 1) rows.row = a->stride[a->shape.ndim - 3];
+    return heed_gemm(y->dtype, count * s->m, s->n, s->k, rows,
+                     matrix_of(b, 0, false), out, s->n, accumulate);
+  }
+  for (int64_t i = 0; i < count; i++) {
+    heed_matrix left = matrix_of(a, batch_offset(a, &s->batch, i), true);
+    heed_matrix right = matrix_of(b, batch_offset(b, &s->batch, i), false);
+    if (!heed_gemm(y->dtype, s->m, s->n, s->k, left, right,
+                   out + i * s->m * s->n * size, s->n, accumulate))
+      return false;
+  }
+  return true;
+}
+
 /***
 The matrix product of a and b. With more than two dimensions, a batch of
 products over the last two, the others broadcast; one dimension is a row on
@@ -90,7 +115,7 @@ the left and a column on the right, and is dropped from the result.
 */
 static bool matmul_check(heed_call *c) {
   sizes s;
-  if (!heed_want_float(c, 0) || !heed_want_float(c, 1) || !sizes_of(c, &s))
+  if (!heed_want_float(c, 0) || !heed_want_float(c, 1) || !sizes_of(c, 0, &s))
     return false;
   heed_shape shape = s.batch;
   if (c->in[0]->shape.ndim > 1) shape.dim[shape.ndim++] = s.m;
@@ -100,25 +125,8 @@ static bool matmul_check(heed_call *c) {
 }
 static bool matmul_fwd(heed_call *c) {
   sizes s;
-  if (!sizes_of(c, &s)) return false;
-  heed_tensor *a = c->in[0], *b = c->in[1], *y = c->out[0];
-  char *out = heed_tensor_data(y);
-  int64_t size = (int64_t)heed_dtype_size(y->dtype);
-  int64_t count = heed_shape_numel(&s.batch);
-  if (b->shape.ndim <= 2 && a->shape.ndim > 2 && rows_join(a) && s.m > 0) {
-    heed_matrix rows = matrix_of(a, 0, true);
-    if (s.m == 1) rows.row = a->stride[a->shape.ndim - 3];
-    return heed_gemm(y->dtype, count * s.m, s.n, s.k, rows,
-                     matrix_of(b, 0, false), out, s.n, false);
-  }
-  for (int64_t i = 0; i < count; i++) {
-    heed_matrix left = matrix_of(a, batch_offset(a, &s.batch, i), true);
-    heed_matrix right = matrix_of(b, batch_offset(b, &s.batch, i), false);
-    if (!heed_gemm(y->dtype, s.m, s.n, s.k, left, right,
-                   out + i * s.m * s.n * size, s.n, false))
-      return false;
-  }
-  return true;
+  return sizes_of(c, 0, &s) &&
+         multiply(&s, c->in[0], c->in[1], c->out[0], false);
 }
 
 /* t as (rows, last size): all leading dimensions are rows. */
@@ -171,6 +179,215 @@ static bool matmul_bwd(heed_rule_call *r) {
 const heed_rule heed_rule_matmul = {
     .check = matmul_check, .forward = matmul_fwd, .backward = matmul_bwd,
     .keep = {HEED_NEED(1), HEED_NEED(0)}, .promote = true};
+
+/* -- the same for given ranks -- */
+
+static bool want_rank(const heed_call *c, int i, int rank) {
+  const heed_tensor *t = c->in[i];
+  return t->shape.ndim == rank ||
+         heed_fail("%s: %s must have %d dimension%s, got %s", c->op->name,
+                   heed_input_name(c, i), rank, rank == 1 ? "" : "s",
+                   heed_tensor_text(t));
+}
+
+static bool ranked_check(heed_call *c, int left, int right) {
+  return want_rank(c, 0, left) && want_rank(c, 1, right) && matmul_check(c);
+}
+
+/***
+The product of two matrices; `matmul` for operands that must be matrices.
+@function mm
+@param a float tensor (m, k)
+@param b float tensor (k, n)
+@return tensor (m, n)
+@raise when a or b is no matrix or the inner sizes differ
+@usage heed.ones(2, 3):mm(heed.ones(3, 4)) --> shape (2, 4)
+*/
+static bool mm_check(heed_call *c) { return ranked_check(c, 2, 2); }
+const heed_rule heed_rule_mm = {
+    .check = mm_check, .forward = matmul_fwd, .backward = matmul_bwd,
+    .keep = {HEED_NEED(1), HEED_NEED(0)}, .promote = true};
+
+/***
+The product of a matrix and a vector.
+@function mv
+@param a float tensor (m, k)
+@param b float tensor (k)
+@return tensor (m)
+@raise when a is no matrix, b no vector or the inner sizes differ
+@usage heed.ones(2, 3):mv(heed.ones(3)) --> 3 3
+*/
+static bool mv_check(heed_call *c) { return ranked_check(c, 2, 1); }
+const heed_rule heed_rule_mv = {
+    .check = mv_check, .forward = matmul_fwd, .backward = matmul_bwd,
+    .keep = {HEED_NEED(1), HEED_NEED(0)}, .promote = true};
+
+/***
+The sum of the products of the elements of two vectors.
+@function dot
+@param a float tensor (k)
+@param b float tensor (k)
+@return tensor without dimensions
+@raise when a or b is no vector or their sizes differ
+@usage heed.tensor{1.0, 2.0}:dot(heed.tensor{3.0, 4.0}) --> 11
+*/
+static bool dot_check(heed_call *c) { return ranked_check(c, 1, 1); }
+const heed_rule heed_rule_dot = {
+    .check = dot_check, .forward = matmul_fwd, .backward = matmul_bwd,
+    .keep = {HEED_NEED(1), HEED_NEED(0)}, .promote = true};
+
+/* Batches of one size, which do not broadcast. */
+static bool want_batches(heed_call *c, int first) {
+  const heed_shape *p = &c->in[first]->shape, *q = &c->in[first + 1]->shape;
+  return (want_rank(c, first, 3) && want_rank(c, first + 1, 3)) &&
+         (p->dim[0] == q->dim[0] ||
+          heed_fail("%s: %s %s and %s %s must have one batch size",
+                    c->op->name, heed_input_name(c, first),
+                    heed_shape_text(p), heed_input_name(c, first + 1),
+                    heed_shape_text(q)));
+}
+
+/***
+The products of the matrices of two batches.
+@function bmm
+@param a float tensor (batch, m, k)
+@param b float tensor (batch, k, n)
+@return tensor (batch, m, n)
+@raise when a or b has not 3 dimensions, or sizes do not fit
+@usage heed.ones(5, 2, 3):bmm(heed.ones(5, 3, 4)) --> shape (5, 2, 4)
+*/
+static bool bmm_check(heed_call *c) {
+  return want_batches(c, 0) && matmul_check(c);
+}
+const heed_rule heed_rule_bmm = {
+    .check = bmm_check, .forward = matmul_fwd, .backward = matmul_bwd,
+    .keep = {HEED_NEED(1), HEED_NEED(0)}, .promote = true};
+
+/* -- beta input + alpha (a b) -- */
+
+/* The result has the shape of the product; input broadcasts to it. */
+static bool added_check(heed_call *c) {
+  sizes s;
+  for (int i = 0; i < 3; i++)
+    if (!heed_want_float(c, i)) return false;
+  if (!sizes_of(c, 1, &s)) return false;
+  heed_shape shape = s.batch, both;
+  shape.dim[shape.ndim++] = s.m;
+  shape.dim[shape.ndim++] = s.n;
+  if (!heed_shape_broadcast(&c->in[0]->shape, &shape, &both) ||
+      !heed_shape_equal(&both, &shape))
+    return heed_fail("%s: input %s cannot be broadcast to the product %s",
+                     c->op->name, heed_shape_text(&c->in[0]->shape),
+                     heed_shape_text(&shape));
+  heed_out(c, 0, c->in[0]->dtype, &shape);
+  return true;
+}
+
+typedef struct scaling {
+  heed_tensor *x;
+  double by;
+} scaling;
+
+static void scale_range(void *context, int64_t begin, int64_t end,
+                        int worker) {
+  (void)worker;
+  const scaling *s = context;
+  float narrow = (float)s->by;
+  const void *by = s->x->dtype == HEED_FLOAT64 ? (const void *)&s->by
+                                               : (const void *)&narrow;
+  char *x = (char *)heed_tensor_data(s->x) +
+            begin * (int64_t)heed_dtype_size(s->x->dtype);
+  heed_kernel.binary[HEED_BINARY_mul][s->x->dtype](end - begin, x, 1, x, 1,
+                                                   by, 0);
+}
+
+/* A row-major x times a number, in place. */
+static void scale(heed_tensor *x, double by) {
+  if (by != 1)
+    heed_parallel(heed_tensor_numel(x), 32768, scale_range,
+                  &(scaling){x, by});
+}
+
+/* The sum starts from beta input, so that no pass adds it. */
+static bool added_fwd(heed_call *c) {
+  sizes s;
+  double beta = c->attr[0].f, alpha = c->attr[1].f;
+  heed_tensor *a = c->in[1], *y = c->out[0], *own = NULL;
+  if (!sizes_of(c, 1, &s)) return false;
+  if (beta != 0) {
+    heed_copy(y, c->in[0]);
+    scale(y, beta);
+  }
+  if (alpha != 1) {
+    own = heed_tensor_new(c->op->name, a->dtype, &a->shape);
+    if (!own) return false;
+    heed_copy(own, a);
+    scale(own, alpha);
+  }
+  bool ok = multiply(&s, own ? own : a, c->in[2], y, beta != 0);
+  heed_tensor_drop(own);
+  return ok;
+}
+
+static heed_tensor *times(heed_rule_call *r, heed_tensor *t, double by) {
+  return by == 1 ? t : heed_do2(r, HEED_OP_mul, t, heed_number(r, by));
+}
+
+static bool added_bwd(heed_rule_call *r) {
+  heed_tensor *g = r->grad[0];
+  double beta = r->attr[0].f, alpha = r->attr[1].f;
+  if (heed_needs(r, 0) &&
+      !heed_give(r, 0, beta != 0 ? times(r, g, beta) : heed_grad_zeros(r, 0)))
+    return false;
+  if (!heed_needs(r, 1) && !heed_needs(r, 2)) return true;
+  g = times(r, g, alpha);
+  if (heed_needs(r, 1) &&
+      !heed_give(r, 1, heed_do2(r, HEED_OP_matmul, g, swap(r, heed_in(r, 2)))))
+    return false;
+  return !heed_needs(r, 2) ||
+         heed_give(r, 2, heed_do2(r, HEED_OP_matmul, swap(r, heed_in(r, 1)),
+                                  g));
+}
+
+/***
+beta * input + alpha * (a b), for matrices a and b. With beta = 0, input may
+hold anything.
+@function addmm
+@param input float tensor that broadcasts to (m, n)
+@param a float tensor (m, k)
+@param b float tensor (k, n)
+@param beta factor of input, 1 by default
+@param alpha factor of the product, 1 by default
+@return tensor (m, n)
+@raise when a or b is no matrix or sizes do not fit
+@usage heed.ones(2):addmm(heed.ones(1, 3), heed.ones(3, 2), {beta = 2}) --> 5 5
+*/
+static bool addmm_check(heed_call *c) {
+  return want_rank(c, 1, 2) && want_rank(c, 2, 2) && added_check(c);
+}
+const heed_rule heed_rule_addmm = {
+    .check = addmm_check, .forward = added_fwd, .backward = added_bwd,
+    .keep = {0, HEED_NEED(2), HEED_NEED(1)}, .promote = true};
+
+/***
+beta * input + alpha * (a b), for the matrices of two batches. With beta = 0,
+input may hold anything.
+@function baddbmm
+@param input float tensor that broadcasts to (batch, m, n)
+@param a float tensor (batch, m, k)
+@param b float tensor (batch, k, n)
+@param beta factor of input, 1 by default
+@param alpha factor of the product, 1 by default
+@return tensor (batch, m, n)
+@raise when a or b has not 3 dimensions, or sizes do not fit
+@usage heed.ones(2):baddbmm(heed.ones(4, 1, 3), heed.ones(4, 3, 2))
+*/
+static bool baddbmm_check(heed_call *c) {
+  return want_batches(c, 1) && added_check(c);
+}
+const heed_rule heed_rule_baddbmm = {
+    .check = baddbmm_check, .forward = added_fwd, .backward = added_bwd,
+    .keep = {0, HEED_NEED(2), HEED_NEED(1)}, .promote = true};
 
 /***
 x weight^T + bias: a linear layer, with PyTorch's layout of the weight.

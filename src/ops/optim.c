@@ -12,6 +12,7 @@
 #include "kernel/kernel.h"
 #include "ops/copy.h"
 #include "ops/ops.h"
+#include "ops/vector_norm.h"
 
 /* Elements of a block. Blocks are the same for every number of threads, so
    that a result does not depend on it. */
@@ -203,47 +204,6 @@ const heed_rule heed_rule_sgd_ = {
 
 /* -- norm of many -- */
 
-typedef struct sums {
-  const heed_tensor *x;
-  double p;
-  double *sum; /* one a block */
-} sums;
-
-static void sum_blocks(void *context, int64_t begin, int64_t end,
-                       int worker) {
-  const sums *s = context;
-  (void)worker;
-  const char *data = heed_tensor_data(s->x);
-  int64_t n = heed_tensor_numel(s->x);
-  int64_t bytes = BLOCK * (int64_t)heed_dtype_size(s->x->dtype);
-  for (int64_t b = begin; b < end; b++) {
-    int64_t left = n - b * BLOCK;
-    s->sum[b] = heed_kernel.power_sum[s->x->dtype](
-        left < BLOCK ? left : BLOCK, data + b * bytes, s->p);
-  }
-}
-
-static double join(double a, double b, double p) {
-  if (p != INFINITY) return a + b;
-  return b > a || isnan(b) ? b : a;
-}
-
-/* Adds the elements of one tensor to *total. */
-static bool add_powers(const heed_call *c, heed_tensor *t, double *total) {
-  heed_tensor *x = heed_contiguous(c->op->name, t);
-  if (!x) return false;
-  int64_t n = blocks(heed_tensor_numel(x));
-  size_t bytes = sizeof(double) * (size_t)n;
-  sums s = {x, c->attr[0].f, heed_mem_alloc(bytes)};
-  if (s.sum) {
-    heed_parallel(n, GRAIN, sum_blocks, &s);
-    for (int64_t b = 0; b < n; b++) *total = join(*total, s.sum[b], s.p);
-    heed_mem_free(s.sum, bytes);
-  }
-  heed_tensor_drop(x);
-  return s.sum != NULL;
-}
-
 /***
 The p-norm of all elements of several tensors taken together, in double.
 @function joint_norm
@@ -266,7 +226,7 @@ static bool joint_norm_check(heed_call *c) {
 static bool joint_norm_fwd(heed_call *c) {
   double total = 0, p = c->attr[0].f;
   for (int i = 0; i < c->nin; i++)
-    if (!add_powers(c, c->in[i], &total)) return false;
+    if (!heed_power_sum("joint_norm", c->in[i], p, &total)) return false;
   if (p == 2) total = sqrt(total);
   else if (p != 1 && p != INFINITY) total = pow(total, 1 / p);
   *(double *)heed_tensor_data(c->out[0]) = total;
