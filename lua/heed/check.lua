@@ -111,6 +111,22 @@ function check.number(func, name, value, low, high)
     check.show(value))
 end
 
+--- Returns a dimension of a tensor from 1 on, given so or from the end; raises
+-- unless it is one.
+function check.dim(func, x, dim)
+  local n = math.type(dim) and math.tointeger(dim)
+  local ndim = x.ndim
+  if n and n ~= 0 and n <= ndim and n >= -ndim then
+    return n > 0 and n or n + ndim + 1
+  end
+  if ndim == 0 then
+    fail("%s: x has no dimensions, so dim %s is out of range", func,
+      check.show(dim))
+  end
+  fail("%s: dim must be 1..%d or -%d..-1 for x %s, got %s", func, ndim, ndim,
+    check.shape(x.shape), check.show(dim))
+end
+
 --- The string keys of a table, sorted and joined by commas.
 function check.names(keys)
   local names = {}

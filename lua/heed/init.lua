@@ -43,6 +43,12 @@ for _, op in ipairs(core.op_table) do
   end
 end
 
+for _, name in ipairs {"statistics", "unique"} do
+  local part = require("heed.tensor." .. name)
+  for key, f in pairs(part.methods) do methods[key] = f end
+  for key, f in pairs(part.functions) do heed[key] = f end
+end
+
 for name, f in pairs(require "heed.algebra") do
   methods[name], heed[name] = f, f
 end

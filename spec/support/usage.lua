@@ -53,6 +53,34 @@ function usage.read_docs(folder)
   return docs
 end
 
+-- A comment of a Lua file without its dashes.
+local function bare(comment)
+  return (comment:gsub("\n%-%-+ ?", "\n"):gsub("^%-%-%- ?", ""))
+end
+
+--- Reads the doc comments of all Lua files of a folder, as `read_docs`. A
+-- comment without `@function` is about the function behind it.
+function usage.read_lua_docs(folder)
+  local pipe = assert(io.popen("ls " .. folder .. "/*.lua"))
+  local docs = {}
+  for path in pipe:lines() do
+    local file = assert(io.open(path))
+    local text = "\n" .. file:read("a")
+    file:close()
+    for comment, below in text:gmatch("\n(%-%-%-[^\n]*.-)\n([^%-\n][^\n]*)") do
+      local name = below:match("^function [%w_]+[.:]([%w_]+)")
+      local tagged = comment:find("@function", 1, true)
+      comment = bare(comment)
+      if name and not tagged then
+        comment = "@function " .. name .. "\n" .. comment
+      end
+      read_comment(comment, docs)
+    end
+  end
+  pipe:close()
+  return docs
+end
+
 -- Code and what is said to come out, behind an arrow at its end.
 local function split(text)
   local code, shown = text:match("^(.-)%s*%-%->%s*(.-)%s*$")

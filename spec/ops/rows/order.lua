@@ -100,6 +100,37 @@ rows.mode = {
   },
 }
 
+rows.histc = {
+  cases = {
+    {real {20}, 4}, {real {4, 5}, 7, -1, 1}, {real {0}, 3}, {real {3}, 1},
+    {whole({30}, 0, 9), 5}, {heed.tensor {1.0, 1.0, 0 / 0}, {min = 0, max = 2}},
+  },
+  errors = {
+    {{real {3}, 0}, "histc: bins must be at least 1, got 0"},
+    {{real {3}, 4, 2, 1}, "histc: min must not be above max, got 2 and 1"},
+    {{heed.tensor {1, math.huge}, 4},
+      "histc: the range of x from 1 to inf is not finite; give min and max"},
+  },
+}
+
+rows.bincount = {
+  cases = {
+    {whole({20}, 1, 6)}, {whole({20}, 1, 6), real {20}},
+    {whole({9}, 1, 3):to("int32"), real {9}, 5}, {whole({0}, 1, 3)},
+    {whole({9}, 1, 3):to("uint8"), {minlength = 7}},
+    {whole({4}, 1, 3), whole({4}, 1, 9)},
+  },
+  errors = {
+    {{real {3}},
+      "bincount: ids must be integers in one dimension, got float64 [3]"},
+    {{heed.tensor {1, 0}}, "bincount: ids[2] must be at least 1, got 0"},
+    {{heed.tensor {1, 2}, real {3}},
+      "bincount: weights [3] must have the shape of ids [2]"},
+    {{heed.tensor {1, 2}, {minlength = -1}},
+      "bincount: minlength must not be negative, got -1"},
+  },
+}
+
 -- Running sums and the like: along every dimension, long and short.
 local function running(name, floats)
   rows[name] = {
