@@ -207,8 +207,11 @@ end
 
 -- -- differences and areas ---------------------------------------------------
 
--- Elements first .. last along a dimension.
+-- Elements first .. last along a dimension, none when last is below first.
 local function part(x, dim, first, last)
+  local n = x.shape[dim]
+  if n == 0 then return x end
+  if last < first then first, last = n + 1, n end
   return ops.slice(x, dim, first, last)
 end
 
@@ -235,7 +238,6 @@ function statistics.diff(x, ...)
   end
   for _ = 1, n do
     local size = x.shape[dim]
-    if size == 0 then return x end
     local minus = x.dtype == "bool" and ops.ne or ops.sub
     x = minus(part(x, dim, 2, size), part(x, dim, 1, size - 1))
   end
@@ -252,17 +254,16 @@ local function strips(func, y, x, options)
   local sums = ops.add(part(y, dim, 1, n - 1), part(y, dim, 2, n))
   if x == nil then return ops.mul(sums, (o.dx or 1) / 2), dim end
   check.tensor(func, "x", x)
-  local width
-  if x.ndim == 1 then
-    local shape = {}
-    for d = 1, y.ndim do shape[d] = d == dim and x.shape[1] or 1 end
-    x = ops.reshape(x, shape)
-  end
-  if x.ndim == y.ndim and x.shape[dim] == n then
-    width = statistics.diff(x, 1, dim)
-  else
+  local along = x.ndim == 1 and 1 or dim
+  if x.shape[along] ~= n or x.ndim ~= 1 and x.ndim ~= y.ndim then
     fail("%s: x %s must have %d elements along dim %d of y %s", func,
       check.shape(x.shape), n, dim, check.shape(y.shape))
+  end
+  local width = statistics.diff(x, 1, along)
+  if x.ndim == 1 then
+    local shape = {}
+    for d = 1, y.ndim do shape[d] = d == dim and n - 1 or 1 end
+    width = ops.reshape(width, shape)
   end
   return ops.mul(ops.mul(sums, width), 0.5), dim
 end
