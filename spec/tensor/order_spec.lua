@@ -31,8 +31,8 @@ describe("sort", function()
     local values, places = x:sort()
     assert.equal("0 -0 0 1 1", shown(values))
     assert.same({1, 2, 4, 3, 5}, places:totable())
-    _, places = x:sort({descending = true})
-    assert.same({3, 5, 1, 2, 4}, places:totable())
+    local down = x:argsort({descending = true})
+    assert.same({3, 5, 1, 2, 4}, down:totable())
   end)
 
   -- by insertion, by merging, by digits

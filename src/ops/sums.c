@@ -115,42 +115,51 @@ static heed_tensor *product_before(heed_rule_call *r, heed_tensor *x) {
   return heed_do(r, heed_op_find("cat"), (heed_tensor *[]){one, run}, 2, &dim);
 }
 
-/* dx_i = g * product of the others: of those before and of those behind, so
-   that zeros need no division. The reduced dimensions are put last and made
-   one for it. */
-static bool prod_bwd(heed_rule_call *r) {
-  const heed_shape *x = heed_in_shape(r, 0), *dims = &r->attr[0].list;
-  heed_tensor *g = heed_reduce_put_back(r, r->grad[0]);
-  int64_t n = heed_reduce_length_of(r);
-  if (n <= 1) return heed_give(r, 0, heed_reduce_stretch(r, g));
+/* How the reduced dimensions are put last and made one, and back. */
+typedef struct layout {
+  heed_attr order, flat; /* x permuted, then reshaped */
+  heed_attr apart, back; /* reshaped, then permuted */
+} layout;
 
+static layout reduced_last(const heed_rule_call *r) {
+  const heed_shape *x = heed_in_shape(r, 0), *dims = &r->attr[0].list;
   bool on[HEED_MAX_DIM];
   for (int d = 0; d < x->ndim; d++) on[d] = dims->ndim < 0;
   for (int k = 0; k < dims->ndim; k++)
     on[dims->dim[k] < 0 ? dims->dim[k] + x->ndim : dims->dim[k]] = true;
-  heed_attr order = {.list = {x->ndim, {0}}}, back = order, apart = order;
-  heed_attr flat = {.list = {0, {0}}};
+  layout l = {.flat.list.ndim = 0};
+  l.order.list.ndim = l.apart.list.ndim = l.back.list.ndim = x->ndim;
   int at = 0;
   for (int reduced = 0; reduced < 2; reduced++)
     for (int d = 0; d < x->ndim; d++) {
       if (on[d] != reduced) continue;
-      if (!reduced) flat.list.dim[flat.list.ndim++] = x->dim[d];
-      apart.list.dim[at] = x->dim[d];
-      back.list.dim[d] = at;
-      order.list.dim[at++] = d;
+      if (!reduced) l.flat.list.dim[l.flat.list.ndim++] = x->dim[d];
+      l.apart.list.dim[at] = x->dim[d];
+      l.back.list.dim[d] = at;
+      l.order.list.dim[at++] = d;
     }
-  flat.list.dim[flat.list.ndim++] = n;
+  l.flat.list.dim[l.flat.list.ndim++] = heed_reduce_length_of(r);
+  return l;
+}
 
-  heed_attr last = {.list = {1, {flat.list.ndim - 1}}};
-  heed_tensor *rows = heed_do1_with(r, HEED_OP_permute, heed_in(r, 0), &order);
-  rows = heed_do1_with(r, HEED_OP_reshape, rows, &flat);
+/* dx_i = g * product of the others: of those before and of those behind, so
+   that zeros need no division. */
+static bool prod_bwd(heed_rule_call *r) {
+  heed_tensor *g = heed_reduce_put_back(r, r->grad[0]);
+  if (heed_reduce_length_of(r) <= 1)
+    return heed_give(r, 0, heed_reduce_stretch(r, g));
+  layout l = reduced_last(r);
+  heed_attr last = {.list = {1, {l.flat.list.ndim - 1}}};
+  heed_tensor *rows = heed_do1_with(r, HEED_OP_permute, heed_in(r, 0),
+                                    &l.order);
+  rows = heed_do1_with(r, HEED_OP_reshape, rows, &l.flat);
   heed_tensor *behind = product_before(
       r, heed_do1_with(r, HEED_OP_flip, rows, &last));
   heed_tensor *others = heed_do2(
       r, HEED_OP_mul, product_before(r, rows),
       heed_do1_with(r, HEED_OP_flip, behind, &last));
-  others = heed_do1_with(r, HEED_OP_reshape, others, &apart);
-  others = heed_do1_with(r, HEED_OP_permute, others, &back);
+  others = heed_do1_with(r, HEED_OP_reshape, others, &l.apart);
+  others = heed_do1_with(r, HEED_OP_permute, others, &l.back);
   return heed_give(r, 0, heed_do2(r, HEED_OP_mul, g, others));
 }
 const heed_rule heed_rule_prod = {

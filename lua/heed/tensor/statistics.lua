@@ -355,7 +355,7 @@ end
 -- @param x float tensor (variables, n); (n) for a single variable
 -- @return tensor (variables, variables), without dimensions for a single one
 -- @raise when x is not float or has more dimensions
--- @usage heed.tensor {{0.0, 1.0, 2.0}, {2.0, 1.0, 0.0}}:corrcoef() --> 1 -1, -1 1
+-- @usage heed.tensor {{0.0, 1.0}, {2.0, 1.0}}:corrcoef() --> 1 -1, -1 1
 function statistics.corrcoef(x)
   local c = statistics.cov(x)
   if c.ndim == 0 then return ops.div(c, c) end
