@@ -339,6 +339,22 @@ describe("linalg", function()
     assert.is_true(x:select(2, 2):isnan():any():item())
   end)
 
+  it("starts no threads of OpenBLAS", function()
+    local function threads()
+      for line in io.lines "/proc/self/status" do
+        local n = line:match "^Threads:%s+(%d+)"
+        if n then return tonumber(n) end
+      end
+    end
+    local x = heed.randn {400, 400} -- large enough for OpenBLAS to cut
+    local before = threads()
+    linalg.inv(x)
+    linalg.qr(x)
+    linalg.svdvals(x)
+    linalg.solve_triangular(x, x, true)
+    assert.same(before, threads())
+  end)
+
   it("has the same bits for any number of threads", function()
     local before = heed.get_num_threads()
     heed.manual_seed(3)

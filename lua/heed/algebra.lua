@@ -192,6 +192,8 @@ end
 
 -- -- norm --------------------------------------------------------------------
 
+local NORM <const> = {"p", "dim", "keepdim"}
+
 --- The p-norm of the elements over some or all dimensions.
 -- @param x float tensor
 -- @param[opt=2] p a number (`linalg.vector_norm`); `"fro"` is 2 over all the
@@ -202,7 +204,7 @@ end
 -- @raise for an unknown p, and when a dimension is out of range
 -- @usage heed.tensor {3.0, -4.0}:norm() --> 5
 function algebra.norm(x, ...)
-  local p, dim, keepdim = check.arguments("norm", {"p", "dim", "keepdim"}, ...)
+  local p, dim, keepdim = check.arguments("norm", NORM, ...)
   if p == nil or p == "fro" then p = 2 end
   if type(p) == "number" then
     return ops.vector_norm(x, p, dim, keepdim)

@@ -49,6 +49,7 @@ for _, name in ipairs {"statistics", "unique"} do
   for key, f in pairs(part.functions) do heed[key] = f end
 end
 
+for name, f in pairs(require "heed.random") do heed[name] = f end
 for name, f in pairs(require "heed.algebra") do
   methods[name], heed[name] = f, f
 end

@@ -428,9 +428,7 @@ static int custom(lua_State *L) {
 /* -- looking for the first NaN -- */
 
 static int set_anomaly(lua_State *L) {
-  bool was = heed_anomaly_get()->on;
-  if (!lua_isnone(L, 1)) heed_anomaly_get()->on = lua_toboolean(L, 1);
-  lua_pushboolean(L, was);
+  lua_pushboolean(L, heed_anomaly_set(lua_toboolean(L, 1)));
   return 1;
 }
 

@@ -320,9 +320,9 @@ static int call_op(lua_State *L) {
   c.in = r.in;
   c.attr = r.attr;
   heed_anomaly *anomaly = heed_anomaly_get();
-  if (anomaly->on) anomaly->where = heed_bind_where(L);
+  if (anomaly) anomaly->where = heed_bind_where(L);
   ok = ok && heed_apply(&c);
-  anomaly->where = NULL;
+  if (anomaly) anomaly->where = NULL;
   if (ok) heed_call_trim(&c);
   while (r.nown > 0) heed_tensor_drop(r.own[--r.nown]);
   if (!ok) return heed_bind_raise(L);

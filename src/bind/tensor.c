@@ -13,32 +13,51 @@
 #include "core/family.h"
 #include "core/node.h"
 
-/* Bytes that only boxes keep alive: garbage, once their boxes are. After a
-   backward pass that is nearly all of its activations, and Lua's collector
-   does not see them; so it is asked to look when they have grown enough. */
-static _Thread_local int64_t boxed_bytes;
-static _Thread_local int64_t boxed_after; /* as of the last collection */
-static _Thread_local lua_State *current;  /* for relief() */
+/* When Lua's collector is to run, which does not see what hangs on boxes. */
+typedef struct watch {
+  /* Bytes that only boxes keep alive: garbage, once their boxes are. After a
+     backward pass that is nearly all of its activations. */
+  int64_t bytes, bytes_after; /* now, and as of the last collection */
+  /* boxes filled since the last collection of tiny ones, and their bytes */
+  int64_t tiny, tiny_bytes;
+  lua_State *state; /* that ran last, for relief() */
+} watch;
+static _Thread_local watch watched;
 
 #define COLLECT_FLOOR ((int64_t)32 << 20)
+
+/* Many tiny results: a collection of young objects now and then keeps the
+   dead ones few enough to stay in the processor's cache, from where their
+   memory is used again. */
+#define TINY_COUNT 512
+#define TINY_BYTES ((int64_t)256 << 10)
 
 /* A collection of young objects is tried first: it does not look at what a
    script has kept for long, such as a corpus, and finds what the last step
    left behind. Where that does not help (much was kept, or the collector is
    in its incremental mode) all of it is looked at. */
 static void collect(lua_State *L, bool whole) {
+  watch *w = &watched;
   if (!lua_gc(L, LUA_GCISRUNNING)) return; /* the user has stopped it */
-  int64_t before = boxed_bytes;
+  int64_t before = w->bytes;
   if (!whole) lua_gc(L, LUA_GCSTEP, 0);
-  if (whole || boxed_bytes - boxed_after > (before - boxed_after) / 2)
+  if (whole || w->bytes - w->bytes_after > (before - w->bytes_after) / 2)
     lua_gc(L, LUA_GCCOLLECT);
-  boxed_after = boxed_bytes;
+  w->bytes_after = w->bytes;
+}
+
+static void collect_tiny(lua_State *L, watch *w) {
+  if (w->tiny_bytes < TINY_BYTES && lua_gc(L, LUA_GCISRUNNING))
+    lua_gc(L, LUA_GCSTEP, 0);
+  w->tiny = w->tiny_bytes = 0;
 }
 
 void heed_bind_collect(lua_State *L) {
-  current = L;
-  int64_t grown = boxed_bytes - boxed_after;
-  if (grown < 0) boxed_after = boxed_bytes;
+  watch *w = &watched;
+  w->state = L;
+  if (w->tiny >= TINY_COUNT) collect_tiny(L, w);
+  int64_t grown = w->bytes - w->bytes_after;
+  if (grown < 0) w->bytes_after = w->bytes;
   if (grown < COLLECT_FLOOR) return;
   /* a quarter of all: then a collection costs little beside the work that
      made them, and memory stays within a quarter of what is in use */
@@ -47,7 +66,7 @@ void heed_bind_collect(lua_State *L) {
 }
 
 static void relief(void) {
-  if (current) collect(current, true);
+  if (watched.state) collect(watched.state, true);
 }
 
 /* What the userdata of a tensor holds. The mark tells it from every other
@@ -65,7 +84,6 @@ static holder *holder_at(lua_State *L, int index) {
 }
 
 heed_tensor **heed_bind_box(lua_State *L) {
-  current = L;
   holder *b = lua_newuserdatauv(L, sizeof *b, 0);
   *b = (holder){NULL, &heed_bind_mark};
   lua_rawgetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
@@ -74,8 +92,11 @@ heed_tensor **heed_bind_box(lua_State *L) {
 }
 
 void heed_bind_fill(heed_tensor **box, heed_tensor *t) {
+  watch *w = &watched;
   *box = t;
-  heed_tensor_watch(t, &boxed_bytes);
+  w->tiny++;
+  w->tiny_bytes += (int64_t)t->storage->bytes;
+  heed_tensor_watch(t, &w->bytes);
 }
 
 void heed_bind_push(lua_State *L, heed_tensor *t) {

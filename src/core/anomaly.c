@@ -7,7 +7,16 @@
 
 static _Thread_local heed_anomaly state;
 
-heed_anomaly *heed_anomaly_get(void) { return &state; }
+bool heed_anomaly_used;
+
+heed_anomaly *heed_anomaly_find(void) { return state.on ? &state : NULL; }
+
+bool heed_anomaly_set(bool on) {
+  bool was = state.on;
+  if (on) heed_anomaly_used = true;
+  state.on = on;
+  return was;
+}
 
 /* The place of the first NaN in row-major order, from 1; 0: there is none. */
 static int64_t find_nan(const heed_tensor *t) {

@@ -290,7 +290,7 @@ static bool compute(heed_call *c) {
   const heed_rule *rule = c->op->rule;
   if (!allocate(c)) return false;
   if (rule->forward && !rule->forward(c)) return false;
-  if (heed_anomaly_get()->on && !heed_anomaly_check_call(c)) return false;
+  if (heed_anomaly_get() && !heed_anomaly_check_call(c)) return false;
   if (c->in_place) c->out[0]->storage->version++;
   return !c->need || heed_node_record(c);
 }
@@ -416,6 +416,11 @@ bool heed_apply(heed_call *c) {
   const heed_rule *rule = c->op->rule;
   if (!c->op->twin) {
     c->in_place = rule->in_place;
+    const heed_tensor *x = rule->in_place ? c->in[rule->in_place - 1] : NULL;
+    if (x && !rule->moves && heed_dtype_is_half(x->dtype))
+      return heed_fail("%s: %s must be float32 or float64, got %s",
+                       c->op->name, heed_input_name(c, rule->in_place - 1),
+                       heed_tensor_text(x));
     return run_cast(c);
   }
   bool direct = rule->elementwise && !heed_dtype_is_half(c->in[0]->dtype);

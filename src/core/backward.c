@@ -218,10 +218,9 @@ static bool run_rule(walker *w, heed_node *n) {
   heed_rule_call r = {.node = n, .attr = n->attr, .grad = grad,
                       .given = w->given, .wants_leaves = !w->walk->wanted};
   /* a rule is blamed as a whole, not the ops that it is made of */
-  bool look = heed_anomaly_get()->on;
-  heed_anomaly_get()->on = false;
+  bool look = heed_anomaly_get() && heed_anomaly_set(false);
   bool ok = n->op->rule->backward(&r) && !r.failed;
-  heed_anomaly_get()->on = look;
+  if (look) heed_anomaly_set(true);
   for (int i = 0; ok && look && i < n->nin; i++)
     ok = !w->given[i] || heed_anomaly_check_gradient(n, i, w->given[i]);
   for (int i = 0; i < n->nin; i++)

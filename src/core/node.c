@@ -34,8 +34,8 @@ static heed_node *node_new(const heed_op *op, int inputs, int outputs,
   n->out = (heed_end *)(n->in + nin);
   n->attr = (heed_attr *)(n->out + nout);
   if (nattr) memcpy(n->attr, attr, nattr * sizeof *n->attr);
-  const char *where = heed_anomaly_get()->where;
-  if (where) n->where = strdup(where);
+  const heed_anomaly *anomaly = heed_anomaly_get();
+  if (anomaly && anomaly->where) n->where = strdup(anomaly->where);
   return n;
 }
 

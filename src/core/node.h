@@ -138,7 +138,13 @@ typedef struct heed_anomaly {
   bool on;
   const char *where;
 } heed_anomaly;
-heed_anomaly *heed_anomaly_get(void);
+extern bool heed_anomaly_used; /* by some thread, ever */
+/* NULL unless the mode is on. */
+heed_anomaly *heed_anomaly_find(void);
+static inline heed_anomaly *heed_anomaly_get(void) {
+  return heed_anomaly_used ? heed_anomaly_find() : NULL;
+}
+bool heed_anomaly_set(bool on); /* returns the former state */
 /* Fails when an output of the finished call is the first NaN. */
 bool heed_anomaly_check_call(const heed_call *c);
 bool heed_anomaly_check_gradient(const heed_node *n, int input,

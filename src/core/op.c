@@ -14,6 +14,11 @@
 static heed_op *table;
 static int table_size;
 
+/* Ops by the hash of their name: the number of one from 1, or 0; what stands
+   at its place already goes to the next. At most half full. */
+#define PLACES 2048
+static uint16_t places[PLACES];
+
 static const struct {
   const char *name;
   heed_kind kind;
@@ -26,9 +31,20 @@ static const struct {
     {"dtype", HEED_KIND_DTYPE}, {"generator", HEED_KIND_GENERATOR},
 };
 
+static unsigned hash(const char *name) {
+  unsigned h = 2166136261u; /* FNV-1a */
+  for (; *name; name++) h = (h ^ (unsigned char)*name) * 16777619u;
+  return h % PLACES;
+}
+
 void heed_ops_set(heed_op *ops, int count) {
   table = ops;
   table_size = count;
+  for (int i = 0; i < count; i++) {
+    unsigned at = hash(ops[i].name);
+    while (places[at]) at = (at + 1) % PLACES;
+    places[at] = (uint16_t)(i + 1);
+  }
 }
 
 const heed_op *heed_op_at(int i) {
@@ -36,8 +52,10 @@ const heed_op *heed_op_at(int i) {
 }
 
 const heed_op *heed_op_find(const char *name) {
-  for (int i = 0; i < table_size; i++)
-    if (strcmp(table[i].name, name) == 0) return &table[i];
+  unsigned at = hash(name);
+  for (; places[at]; at = (at + 1) % PLACES)
+    if (strcmp(table[places[at] - 1].name, name) == 0)
+      return &table[places[at] - 1];
   return NULL;
 }
 

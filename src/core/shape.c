@@ -47,6 +47,10 @@ void heed_shape_strides(const heed_shape *s, int64_t *stride) {
 
 bool heed_shape_broadcast(const heed_shape *a, const heed_shape *b,
                           heed_shape *out) {
+  if (heed_shape_equal(a, b)) {
+    *out = *a;
+    return true;
+  }
   heed_shape result;
   result.ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
   for (int i = 1; i <= result.ndim; i++) {

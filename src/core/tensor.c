@@ -1,6 +1,7 @@
 /* tensor - a view of shared, counted storage. Layer: core. */
 #include "core/tensor.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,14 +11,18 @@
 #include "core/family.h"
 #include "core/node.h"
 
-/* The data lies behind the head, in one block. */
-#define HEAD ((sizeof(heed_storage) + HEED_ALIGN - 1) / HEED_ALIGN * HEED_ALIGN)
+/* A new tensor, its storage and its data lie in one block, which lives as long
+   as the storage; the tensors of views have blocks of their own. */
+typedef struct block {
+  heed_tensor tensor;
+  _Alignas(HEED_ALIGN) heed_storage storage;
+} block;
 
-static heed_storage *storage_new(size_t bytes) {
-  heed_storage *s = heed_mem_alloc(HEAD + bytes);
-  if (!s) return NULL;
-  *s = (heed_storage){.bytes = bytes, .data = (char *)s + HEAD};
-  return s;
+_Static_assert(sizeof(block) % HEED_ALIGN == 0, "data follows, aligned");
+
+static bool in_block(const heed_tensor *t) {
+  return (const char *)t->storage - (const char *)t ==
+         (ptrdiff_t)offsetof(block, storage);
 }
 
 /* Changes both counts; the watcher's bytes follow. */
@@ -28,43 +33,43 @@ static void storage_count(heed_storage *s, int refs, int sole) {
   bool is = s->refs > 0 && s->sole == s->refs;
   if (s->watch && was != is)
     *s->watch += is ? (int64_t)s->bytes : -(int64_t)s->bytes;
-  if (s->refs == 0) heed_mem_free(s, HEAD + s->bytes);
+  if (s->refs > 0) return;
+  char *start = (char *)s - offsetof(block, storage);
+  heed_mem_free(start, sizeof(block) + s->bytes);
 }
 
-/* A tensor without storage. */
-static heed_tensor *shell_new(heed_dtype dtype, const heed_shape *shape) {
-  heed_tensor *t = heed_mem_alloc(sizeof *t);
-  if (!t) return NULL;
+/* A tensor of a storage, of which it holds a reference that is counted
+   already. */
+static void tensor_init(heed_tensor *t, heed_dtype dtype,
+                        const heed_shape *shape, heed_storage *storage,
+                        int64_t offset) {
   t->refs = 1;
   t->dtype = dtype;
   t->shape = *shape;
-  t->offset = 0;
-  t->storage = NULL;
+  t->offset = offset;
+  t->storage = storage;
   t->node = NULL;
-  t->slot = 0;
   t->family = NULL;
-  t->seen = 0;
-  t->requires_grad = t->weak = t->watched = false;
   t->extra = NULL;
-  return t;
+  t->seen = 0;
+  t->slot = 0;
+  t->requires_grad = t->weak = t->watched = false;
 }
 
 heed_tensor *heed_tensor_new(const char *op, heed_dtype dtype,
                              const heed_shape *shape) {
   if (!heed_shape_check(op, shape, dtype)) return NULL;
   size_t bytes = (size_t)heed_shape_numel(shape) * heed_dtype_size(dtype);
-  heed_tensor *t = shell_new(dtype, shape);
-  if (!t) return NULL;
-  heed_shape_strides(shape, t->stride);
-  t->storage = storage_new(bytes);
-  if (!t->storage) {
-    heed_mem_free(t, sizeof *t);
+  block *b = heed_mem_alloc(sizeof *b + bytes);
+  if (!b) {
     heed_fail_prefix("%s: %s %s: ", op, heed_dtype_name(dtype),
                      heed_shape_text(shape));
     return NULL;
   }
-  t->storage->refs = 1;
-  return t;
+  b->storage = (heed_storage){.refs = 1, .bytes = bytes, .data = b + 1};
+  tensor_init(&b->tensor, dtype, shape, &b->storage, 0);
+  heed_shape_strides(shape, b->tensor.stride);
+  return &b->tensor;
 }
 
 heed_tensor *heed_tensor_scalar(heed_dtype dtype, double f, int64_t i) {
@@ -78,11 +83,10 @@ heed_tensor *heed_tensor_scalar(heed_dtype dtype, double f, int64_t i) {
 
 heed_tensor *heed_tensor_view(heed_tensor *base, const heed_shape *shape,
                               const int64_t *stride, int64_t offset) {
-  heed_tensor *t = shell_new(base->dtype, shape);
+  heed_tensor *t = heed_mem_alloc(sizeof *t);
   if (!t) return NULL;
+  tensor_init(t, base->dtype, shape, base->storage, offset);
   memcpy(t->stride, stride, sizeof *stride * (size_t)shape->ndim);
-  t->offset = offset;
-  t->storage = base->storage;
   storage_count(t->storage, 1, 0);
   return t;
 }
@@ -97,18 +101,21 @@ heed_tensor *heed_tensor_ref(heed_tensor *t) {
   return t;
 }
 
-void heed_tensor_drop(heed_tensor *t) {
-  if (!t) return;
-  if (--t->refs > 0) {
-    if (t->watched && t->refs == 1) storage_count(t->storage, 0, 1);
-    return;
-  }
-  storage_count(t->storage, -1, 0);
+/* The last reference is gone; `sole` as of storage_count. */
+static void tensor_free(heed_tensor *t, int sole) {
   heed_node *node = t->node;
+  heed_storage *storage = t->storage;
   if (t->extra) heed_extra_drop(t);
   heed_family_leave(t);
-  heed_mem_free(t, sizeof *t);
+  if (!in_block(t)) heed_mem_free(t, sizeof *t);
+  storage_count(storage, -1, sole);
   heed_node_drop(node);
+}
+
+void heed_tensor_drop(heed_tensor *t) {
+  if (!t) return;
+  if (--t->refs == 0) tensor_free(t, 0);
+  else if (t->watched && t->refs == 1) storage_count(t->storage, 0, 1);
 }
 
 bool heed_tensor_tracks(const heed_tensor *t) {
@@ -123,9 +130,9 @@ void heed_tensor_watch(heed_tensor *t, int64_t *count) {
 }
 
 void heed_tensor_unwatch(heed_tensor *t) {
-  if (t->watched && t->refs == 1) storage_count(t->storage, 0, -1);
+  bool sole = t->watched && t->refs == 1;
   t->watched = false;
-  heed_tensor_drop(t);
+  if (--t->refs == 0) tensor_free(t, -sole);
 }
 
 bool heed_tensor_is_contiguous(const heed_tensor *t) {

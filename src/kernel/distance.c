@@ -8,8 +8,9 @@
  *                         p = inf, -inf: the largest, the smallest |d|;
  *                         a NaN stays. Over nothing: 0, for -inf: inf
  *
- * power_sum gives this sum, distance its root 1/p, all in double. With the
- * distance y, distance_bwd adds g * dy/d[i] to sum[i]:
+ * power_sum gives this sum, distances the roots 1/p for one row a and each of
+ * `rows` rows b, which lie one behind the other. With the distance y of two
+ * rows, distance_bwd adds g * dy/d[i] to sum[i]:
  *
  *     g * sign(d) (|d| / y)^(p - 1)     p = inf: g * sign(d) / how many |d|
  *                                       are equal to y, for these
@@ -71,57 +72,77 @@ static double root(double sum, double p) {
 }
 
 #define PART 256 /* differences at a time */
+#define ROWS 4   /* rows of b at a time */
 
-/* The sum of (a - b)^2, for the usual distance: n <= PART squares of one part
-   may well be added up as floats. */
-static double squares_float(int64_t n, const float *a, const float *b) {
-  vf sum[2] = {{0}, {0}};
-  int64_t i = 0;
-  for (; i + 2 * VF <= n; i += 2 * VF)
-    for (int u = 0; u < 2; u++) {
-      vf d = vf_load(a + i + u * VF) - vf_load(b + i + u * VF);
-      sum[u] += d * d;
-    }
-  double rest = (double)vf_sum(sum[0] + sum[1]);
-  for (; i < n; i++) {
-    double d = (double)a[i] - (double)b[i];
-    rest += d * d;
-  }
-  return rest;
-}
-static double squares_double(int64_t n, const double *a, const double *b) {
-  vd sum[2] = {{0}, {0}};
-  int64_t i = 0;
-  for (; i + 2 * VD <= n; i += 2 * VD)
-    for (int u = 0; u < 2; u++) {
-      vd d = vd_load(a + i + u * VD) - vd_load(b + i + u * VD);
-      sum[u] += d * d;
-    }
-  double rest = vd_sum(sum[0] + sum[1]);
-  for (; i < n; i++) rest += (a[i] - b[i]) * (a[i] - b[i]);
-  return rest;
-}
-
-#define DISTANCE(name, T, squares)                                           \
-  static double name(int64_t n, const void *from, const void *to, double p) { \
-    const T *a = from, *b = to;                                              \
-    double d[PART], total = 0;                                               \
-    for (int64_t i = 0; i < n; i += PART) {                                  \
-      int64_t m = n - i < PART ? n - i : PART;                               \
-      if (p == 2) {                                                          \
-        total += squares(m, a + i, b + i);                                   \
-        continue;                                                            \
-      }                                                                      \
-      for (int64_t j = 0; j < m; j++)                                        \
-        d[j] = (double)a[i + j] - (double)b[i + j];                          \
-      double part = power_sum_double(m, d, p);                               \
-      total = p == INFINITY ? widen(total, part, true) : total + part;       \
-    }                                                                        \
-    return root(total, p);                                                   \
+/* sum[u], u < count: the sum of (a - row u of b)^2. A part is short enough
+   for sums of its own dtype. */
+#define SQUARES(name, T, V, width, load, lanes)                             \
+  VEC_INLINE void name(int64_t n, const T *a, const T *b, int count,        \
+                       double *sum) {                                       \
+    for (int u = 0; u < count; u++) sum[u] = 0;                             \
+    for (int64_t i = 0; i < n; i += PART) {                                 \
+      const int64_t m = n - i < PART ? n - i : PART;                        \
+      const T *x = a + i, *y = b + i;                                       \
+      V part[ROWS] = {{0}, {0}, {0}, {0}};                                  \
+      int64_t k = 0;                                                        \
+      for (; k + width <= m; k += width) {                                  \
+        const V v = load(x + k);                                            \
+        for (int u = 0; u < count; u++) {                                   \
+          const V d = v - load(y + u * n + k);                              \
+          part[u] += d * d;                                                 \
+        }                                                                   \
+      }                                                                     \
+      for (int u = 0; u < count; u++) {                                     \
+        sum[u] += (double)lanes(part[u]);                                   \
+        for (int64_t j = k; j < m; j++) {                                   \
+          const double d = (double)x[j] - (double)y[u * n + j];             \
+          sum[u] += d * d;                                                  \
+        }                                                                   \
+      }                                                                     \
+    }                                                                       \
   }
 
-DISTANCE(distance_float, float, squares_float)
-DISTANCE(distance_double, double, squares_double)
+SQUARES(squares_float, float, vf, VF, vf_load, vf_sum)
+SQUARES(squares_double, double, vd, VD, vd_load, vd_sum)
+
+/* The other powers of one pair of rows. */
+#define APART(name, T)                                                      \
+  static double name(int64_t n, const T *a, const T *b, double p) {         \
+    double d[PART], total = 0;                                              \
+    for (int64_t i = 0; i < n; i += PART) {                                 \
+      int64_t m = n - i < PART ? n - i : PART;                              \
+      for (int64_t j = 0; j < m; j++)                                       \
+        d[j] = (double)a[i + j] - (double)b[i + j];                         \
+      double part = power_sum_double(m, d, p);                              \
+      total = p == INFINITY ? widen(total, part, true) : total + part;      \
+    }                                                                       \
+    return total;                                                           \
+  }
+
+APART(apart_float, float)
+APART(apart_double, double)
+
+#define DISTANCES(name, T, squares, apart)                                  \
+  static void name(int64_t n, const void *from, int64_t rows,               \
+                   const void *to, double p, void *result) {                \
+    const T *a = from, *b = to;                                             \
+    T *y = result;                                                          \
+    double sum[ROWS];                                                       \
+    int64_t j = 0;                                                          \
+    if (p == 2)                                                             \
+      for (; j + ROWS <= rows; j += ROWS) {                                 \
+        squares(n, a, b + j * n, ROWS, sum);                                \
+        for (int u = 0; u < ROWS; u++) y[j + u] = (T)sqrt(sum[u]);          \
+      }                                                                     \
+    for (; j < rows; j++) {                                                 \
+      if (p == 2) squares(n, a, b + j * n, 1, sum);                         \
+      else sum[0] = apart(n, a, b + j * n, p);                              \
+      y[j] = (T)root(sum[0], p);                                            \
+    }                                                                       \
+  }
+
+DISTANCES(distances_float, float, squares_float, apart_float)
+DISTANCES(distances_double, double, squares_double, apart_double)
 
 static double sign(double d) { return (d > 0) - (d < 0); }
 
@@ -151,8 +172,8 @@ HEED_FILL(distance);
 HEED_FILL(distance) {
   k->power_sum[HEED_FLOAT32] = power_sum_float;
   k->power_sum[HEED_FLOAT64] = power_sum_double;
-  k->distance[HEED_FLOAT32] = distance_float;
-  k->distance[HEED_FLOAT64] = distance_double;
+  k->distances[HEED_FLOAT32] = distances_float;
+  k->distances[HEED_FLOAT64] = distances_double;
   k->distance_bwd[HEED_FLOAT32] = distance_bwd_float;
   k->distance_bwd[HEED_FLOAT64] = distance_bwd_double;
 }

@@ -131,8 +131,8 @@ typedef struct heed_kernels {
   /* distance.c: sums of powers of x, or of a - b; what they compute is told
      there. */
   double (*power_sum[HEED_NDTYPE])(int64_t n, const void *x, double p);
-  double (*distance[HEED_NDTYPE])(int64_t n, const void *a, const void *b,
-                                  double p);
+  void (*distances[HEED_NDTYPE])(int64_t n, const void *a, int64_t rows,
+                                 const void *b, double p, void *y);
   void (*distance_bwd[HEED_NDTYPE])(int64_t n, const void *a, const void *b,
                                     double y, double g, double p,
                                     double *sum);

@@ -94,7 +94,8 @@ The distances between all rows of a and all rows of b.
 the elements that differ, `math.huge` takes the largest difference
 @return tensor (..., p, r)
 @raise when the sizes do not fit, or p is negative
-@usage heed.tensor{{0.0, 0.0}}:cdist(heed.tensor{{3.0, 4.0}, {0.0, 1.0}}) --> 5 1
+@usage local a, b = heed.zeros(1, 2), heed.tensor{{3.0, 4.0}, {0.0, 1.0}}
+return a:cdist(b) --> 5 1
 */
 static bool cdist_check(heed_call *c) {
   sizes s;
@@ -113,11 +114,9 @@ static void distances(void *context, int64_t begin, int64_t end, int worker) {
   const job *w = context;
   for (int64_t i = begin; i < end; i++) {
     int64_t first = i / w->s.p * w->s.r;
-    for (int64_t j = 0; j < w->s.r; j++)
-      set(w, w->y, i * w->s.r + j,
-          heed_kernel.distance[w->dtype](w->s.m, row_of(w, w->a, i),
-                                         row_of(w, w->b, first + j),
-                                         w->power));
+    heed_kernel.distances[w->dtype](
+        w->s.m, row_of(w, w->a, i), w->s.r, row_of(w, w->b, first), w->power,
+        (char *)heed_tensor_data(w->y) + (size_t)(i * w->s.r) * w->size);
   }
 }
 

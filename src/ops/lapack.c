@@ -85,12 +85,16 @@ static int at_least(int a, int b) { return a > b ? a : b; }
 
 static void remember(heed_work *w, double need, int integers) {
   if (w->work) return;
-  int wanted = need < INT32_MAX ? (int)ceil(need) : INT32_MAX;
-  w->lwork = at_least(w->lwork, wanted);
+  /* LAPACK's own sum may have overflowed */
+  if (!(need >= 0 && need < INT32_MAX)) w->too_large = true;
+  else w->lwork = at_least(w->lwork, (int)ceil(need));
   w->liwork = at_least(w->liwork, integers);
 }
 
 bool heed_work_alloc(heed_work *w) {
+  if (w->too_large)
+    return heed_fail("%s: the matrices need more scratch than LAPACK can "
+                     "count", w->op);
   w->lwork = at_least(w->lwork, 1);
   w->liwork = at_least(w->liwork, 1);
   w->work = heed_mem_alloc((size_t)w->lwork * heed_dtype_size(w->dtype));

@@ -26,13 +26,15 @@ void heed_lapack_end(int before);
 /* Scratch of those that need some. While `work` is NULL, a routine does
    nothing but raise lwork and liwork to what it needs. */
 typedef struct heed_work {
+  const char *op; /* for messages */
   heed_dtype dtype;
   void *work;
   int *iwork;
   int lwork, liwork; /* elements */
+  bool too_large;    /* for LAPACK's integers */
 } heed_work;
 
-bool heed_work_alloc(heed_work *w); /* false without memory */
+bool heed_work_alloc(heed_work *w); /* fails without memory */
 void heed_work_free(heed_work *w);
 
 int heed_potrf(heed_dtype dtype, bool upper, int n, void *a);
@@ -84,7 +86,7 @@ static inline void *heed_batch_at(const heed_batch *b, heed_tensor *t,
 /* t as rows of columns: the same memory, with its last dimensions swapped. */
 heed_tensor heed_batch_turned(const heed_tensor *t);
 
-/* ---- short calls for backward rules; NULL passes -------------------------- */
+/* ---- short calls for backward rules; NULL passes ------------------------- */
 
 static inline heed_tensor *heed_turn(heed_rule_call *r, heed_tensor *x) {
   return heed_do1(r, HEED_OP_transpose, x); /* the last two dimensions */

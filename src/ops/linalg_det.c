@@ -206,7 +206,7 @@ static bool cofactor_fwd(heed_call *c) {
   heed_tensor *own = heed_tensor_new("cofactor", x->dtype, &x->shape);
   size_t integers = (size_t)b.rows * sizeof(int);
   size_t bytes = 3 * b.bytes + (size_t)b.rows * sizeof(double);
-  heed_work w = {.dtype = x->dtype};
+  heed_work w = {.op = c->op->name, .dtype = x->dtype};
   int *pivot = own ? heed_mem_alloc(integers) : NULL;
   char *part = pivot ? heed_mem_alloc(bytes) : NULL;
   int before = heed_lapack_begin();

@@ -159,7 +159,7 @@ static bool qr_fwd(heed_call *c) {
   heed_tensor *own = heed_tensor_new("qr", x->dtype, &x->shape);
   size_t bytes = (size_t)b.least * sizeof(double);
   void *tau = own ? heed_mem_alloc(bytes) : NULL;
-  heed_work w = {.dtype = x->dtype};
+  heed_work w = {.op = c->op->name, .dtype = x->dtype};
   bool ok = tau && heed_batch_read(c, 0, &b, own);
   if (ok) {
     int before = heed_lapack_begin();

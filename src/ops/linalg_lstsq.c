@@ -96,7 +96,7 @@ static bool pinv_fwd(heed_call *c) {
   size_t bytes = nu + nv + least * size;
   heed_tensor *own = heed_tensor_new("pinv", x->dtype, &x->shape);
   char *u = own ? heed_mem_alloc(bytes) : NULL;
-  heed_work w = {.dtype = x->dtype};
+  heed_work w = {.op = c->op->name, .dtype = x->dtype};
   int before = heed_lapack_begin();
   heed_gesdd(&w, 'S', b.columns, b.rows, NULL, NULL, NULL, NULL);
   bool ok = u && heed_batch_read(c, 0, &b, own) && heed_work_alloc(&w);
@@ -185,7 +185,7 @@ static bool solve_all(heed_call *c, const heed_batch *a, heed_tensor *left,
   int ndim = right->shape.ndim, rank;
   int columns = (int)right->shape.dim[ndim - 2];
   size_t bytes = (size_t)right->shape.dim[ndim - 1] * (size_t)columns * size;
-  heed_work w = {.dtype = dtype};
+  heed_work w = {.op = c->op->name, .dtype = dtype};
   heed_gelsd(&w, a->rows, a->columns, columns, NULL, NULL, NULL, rcond, &rank);
   bool ok = heed_work_alloc(&w);
   for (int64_t k = 0; ok && k < a->count; k++) {

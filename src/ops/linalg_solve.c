@@ -79,7 +79,9 @@ static int64_t matrix_for(const heed_call *c, const system *s, int64_t k) {
 static bool read_solve(const heed_call *c, system *s) {
   if (!heed_batch_square(c, 0, &s->a) || !heed_want_ndim(c, 1, 1))
     return false;
+  heed_batch b;
   s->vector = is_vector(&c->in[0]->shape, &c->in[1]->shape);
+  if (!s->vector && !heed_batch_of(c, 1, &b)) return false;
   return system_sizes(c, s->vector ? 1 : 2, s);
 }
 
@@ -179,7 +181,8 @@ const heed_rule heed_rule_solve = {
 enum { IS_UPPER, IS_LEFT, IS_UNIT };
 
 static bool read_triangular(const heed_call *c, system *s) {
-  if (!heed_batch_square(c, 0, &s->a) || !heed_want_ndim(c, 1, 2))
+  heed_batch b;
+  if (!heed_batch_square(c, 0, &s->a) || !heed_batch_of(c, 1, &b))
     return false;
   s->vector = false;
   return system_sizes(c, c->attr[IS_LEFT].i ? 2 : 1, s);
@@ -313,7 +316,7 @@ static bool inv_fwd(heed_call *c) {
   if (!heed_batch_square(c, 0, &b) || !heed_batch_read(c, 0, &b, y))
     return false;
   if (b.rows == 0) return true;
-  heed_work w = {.dtype = y->dtype};
+  heed_work w = {.op = c->op->name, .dtype = y->dtype};
   size_t bytes = (size_t)b.rows * sizeof(int);
   int *pivot = heed_mem_alloc(bytes), before = heed_lapack_begin();
   heed_getri(&w, b.rows, NULL, NULL);

@@ -77,7 +77,7 @@ static bool decompose(heed_call *c, char job, heed_tensor *u, heed_tensor *s,
   }
   heed_tensor *own = heed_tensor_new(c->op->name, x->dtype, &x->shape);
   if (!own) return false;
-  heed_work w = {.dtype = x->dtype};
+  heed_work w = {.op = c->op->name, .dtype = x->dtype};
   size_t size = heed_dtype_size(x->dtype);
   size_t nu = (size_t)(job == 'A' ? b.rows : b.least) * size;
   size_t nv = (size_t)(job == 'A' ? b.columns : b.least) * size;
@@ -239,7 +239,7 @@ static bool diagonalise(heed_call *c, const heed_batch *b, heed_tensor *own,
   heed_tensor *values = c->out[0];
   if (!heed_batch_read(c, 0, b, own)) return false;
   if (b->rows == 0) return true;
-  heed_work w = {.dtype = own->dtype};
+  heed_work w = {.op = c->op->name, .dtype = own->dtype};
   size_t row = (size_t)b->rows * heed_dtype_size(own->dtype);
   /* the lower triangle is the upper one of LAPACK's matrix */
   bool upper = c->attr[0].i == LOWER, ok = true;

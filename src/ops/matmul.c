@@ -2,6 +2,7 @@
  * matmul - products of matrices, of batches of them, and linear layers.
  * Layer: ops. Read first: core/op.h, gemm.h.
  */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -10,6 +11,8 @@
 #include "ops/copy.h"
 #include "ops/gemm.h"
 #include "ops/ops.h"
+
+#define WORTH (1 << 17) /* multiply-adds worth a thread */
 
 /* The matrix in the last two dimensions, `extra` elements further on. */
 static heed_matrix matrix_of(const heed_tensor *t, int64_t extra,
@@ -80,11 +83,36 @@ static bool rows_join(const heed_tensor *a) {
   return true;
 }
 
-/* out (+)= a b, for all matrices of the batch; out is row-major. */
-static bool multiply(const sizes *s, heed_tensor *a, heed_tensor *b,
-                     heed_tensor *y, bool accumulate) {
+typedef struct products {
+  const sizes *s;
+  heed_tensor *a, *b, *y;
+  bool accumulate;
+  atomic_bool failed; /* a message stays with the thread that fails */
+} products;
+
+static void multiply_range(void *context, int64_t begin, int64_t end,
+                           int worker) {
+  (void)worker;
+  products *p = context;
+  const sizes *s = p->s;
+  int64_t bytes = s->m * s->n * (int64_t)heed_dtype_size(p->y->dtype);
+  for (int64_t i = begin; i < end; i++) {
+    int64_t left = batch_offset(p->a, &s->batch, i);
+    int64_t right = batch_offset(p->b, &s->batch, i);
+    if (!heed_gemm(p->y->dtype, s->m, s->n, s->k,
+                   matrix_of(p->a, left, true), matrix_of(p->b, right, false),
+                   (char *)heed_tensor_data(p->y) + i * bytes, s->n,
+                   p->accumulate))
+      atomic_store(&p->failed, true);
+  }
+}
+
+/* out (+)= a b, for all matrices of the batch; out is row-major. The threads
+   share the matrices out where there are many or small ones, else each
+   product is cut. */
+static bool multiply(const char *op, const sizes *s, heed_tensor *a,
+                     heed_tensor *b, heed_tensor *y, bool accumulate) {
   char *out = heed_tensor_data(y);
-  int64_t size = (int64_t)heed_dtype_size(y->dtype);
   int64_t count = heed_shape_numel(&s->batch);
   if (b->shape.ndim <= 2 && a->shape.ndim > 2 && rows_join(a) && s->m > 0) {
     heed_matrix rows = matrix_of(a, 0, true);
@@ -92,14 +120,13 @@ static bool multiply(const sizes *s, heed_tensor *a, heed_tensor *b,
     return heed_gemm(y->dtype, count * s->m, s->n, s->k, rows,
                      matrix_of(b, 0, false), out, s->n, accumulate);
   }
-  for (int64_t i = 0; i < count; i++) {
-    heed_matrix left = matrix_of(a, batch_offset(a, &s->batch, i), true);
-    heed_matrix right = matrix_of(b, batch_offset(b, &s->batch, i), false);
-    if (!heed_gemm(y->dtype, s->m, s->n, s->k, left, right,
-                   out + i * s->m * s->n * size, s->n, accumulate))
-      return false;
-  }
-  return true;
+  products p = {s, a, b, y, accumulate, false};
+  int64_t work = s->m * s->n * s->k + 1;
+  if (work < WORTH || count >= 4 * heed_get_num_threads())
+    heed_parallel(count, WORTH / work + 1, multiply_range, &p);
+  else
+    multiply_range(&p, 0, count, 0);
+  return !p.failed || heed_fail("%s: out of memory", op);
 }
 
 /***
@@ -126,7 +153,7 @@ static bool matmul_check(heed_call *c) {
 static bool matmul_fwd(heed_call *c) {
   sizes s;
   return sizes_of(c, 0, &s) &&
-         multiply(&s, c->in[0], c->in[1], c->out[0], false);
+         multiply(c->op->name, &s, c->in[0], c->in[1], c->out[0], false);
 }
 
 /* t as (rows, last size): all leading dimensions are rows. */
@@ -324,7 +351,7 @@ static bool added_fwd(heed_call *c) {
     heed_copy(own, a);
     scale(own, alpha);
   }
-  bool ok = multiply(&s, own ? own : a, c->in[2], y, beta != 0);
+  bool ok = multiply(c->op->name, &s, own ? own : a, c->in[2], y, beta != 0);
   heed_tensor_drop(own);
   return ok;
 }

@@ -213,9 +213,7 @@ const heed_rule heed_rule_randperm = {.check = randperm_check,
                                       .forward = randperm_fwd};
 
 static double element(const heed_tensor *t, int64_t i) {
-  const void *data = heed_tensor_data(t);
-  return t->dtype == HEED_FLOAT32 ? (double)((const float *)data)[i]
-                                  : ((const double *)data)[i];
+  return heed_element_float(t->dtype, heed_tensor_data(t), i);
 }
 
 /***
@@ -257,28 +255,23 @@ const heed_rule heed_rule_bernoulli = {.check = bernoulli_check,
 /* -- in place -- */
 
 static bool in_place_check(heed_call *c) {
-  const heed_tensor *x = c->in[0];
-  for (int d = 0; d < x->shape.ndim; d++)
-    if (x->stride[d] == 0 && x->shape.dim[d] > 1)
-      return heed_fail("%s: x %s is expanded, so several of its elements are "
-                       "one place in memory; write to x:clone()",
-                       c->op->name, heed_shape_text(&x->shape));
   heed_out_like(c, 0, c->in[0]);
   return true;
 }
 
 /* What is overwritten has no influence: gradient 0. */
 static bool in_place_bwd(heed_rule_call *r) {
-  const heed_tensor *g = r->grad[0];
-  heed_attr attr[3] = {{.list = g->shape}, {.i = g->dtype}, {.i = false}};
-  return heed_give(r, 0, heed_do(r, heed_op_find("zeros"), NULL, 0, attr));
+  return heed_give(r, 0, heed_grad_zeros(r, 0));
 }
 
-/* The numbers are made without gaps and then put where x has them. */
+/* The numbers are made without gaps, halves as float32, and then put where x
+   has them. */
 static heed_tensor *plain(const heed_call *c) {
   heed_tensor *x = c->in[0];
-  if (heed_tensor_is_contiguous(x)) return heed_tensor_ref(x);
-  return heed_tensor_new(c->op->name, x->dtype, &x->shape);
+  bool half = heed_dtype_is_half(x->dtype);
+  if (!half && heed_tensor_is_contiguous(x)) return heed_tensor_ref(x);
+  return heed_tensor_new(c->op->name, half ? HEED_FLOAT32 : x->dtype,
+                         &x->shape);
 }
 
 static bool put(heed_call *c, heed_tensor *made) {
@@ -315,7 +308,7 @@ static bool normal__fwd(heed_call *c) {
 }
 const heed_rule heed_rule_normal_ = {
     .check = normal__check, .forward = normal__fwd, .backward = in_place_bwd,
-    .in_place = 1};
+    .in_place = 1, .moves = true};
 
 /***
 Fills x with uniform random numbers from low up to high.
@@ -334,9 +327,9 @@ static bool uniform__check(heed_call *c) {
   if (!(low <= high))
     return heed_fail("uniform_: high must not be below low %g, got %g", low,
                      high);
-  bool finite = c->in[0]->dtype == HEED_FLOAT32
-                    ? isfinite((float)high - (float)low)
-                    : isfinite(high - low);
+  bool finite = c->in[0]->dtype == HEED_FLOAT64
+                    ? isfinite(high - low)
+                    : isfinite((float)high - (float)low);
   return finite || heed_fail("uniform_: from %g to %g is too wide for %s",
                              low, high, heed_dtype_name(c->in[0]->dtype));
 }
@@ -350,7 +343,7 @@ static bool uniform__fwd(heed_call *c) {
 }
 const heed_rule heed_rule_uniform_ = {
     .check = uniform__check, .forward = uniform__fwd,
-    .backward = in_place_bwd, .in_place = 1};
+    .backward = in_place_bwd, .in_place = 1, .moves = true};
 
 /***
 Fills x with 1 (true) with probability p, else 0.
@@ -378,4 +371,4 @@ static bool bernoulli__fwd(heed_call *c) {
 }
 const heed_rule heed_rule_bernoulli_ = {
     .check = bernoulli__check, .forward = bernoulli__fwd,
-    .backward = in_place_bwd, .in_place = 1};
+    .backward = in_place_bwd, .in_place = 1, .moves = true};

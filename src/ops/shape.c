@@ -26,16 +26,13 @@ static bool fill_size(const heed_call *c, heed_shape *shape) {
              __builtin_mul_overflow(known, shape->dim[i], &known))
       ok = false;
   }
-  const char *wanted = heed_shape_text(shape);
-  if (ok && open >= 0) {
-    ok = known > 0 && n % known == 0;
-    if (ok) shape->dim[open] = n / known;
-  } else if (ok) {
-    ok = known == n;
-  }
-  return ok || heed_fail("%s: x %s with %lld elements cannot become %s",
-                         c->op->name, heed_shape_text(&x->shape),
-                         (long long)n, wanted);
+  if (ok) ok = open < 0 ? known == n : known > 0 && n % known == 0;
+  if (!ok)
+    return heed_fail("%s: x %s with %lld elements cannot become %s",
+                     c->op->name, heed_shape_text(&x->shape), (long long)n,
+                     heed_shape_text(shape));
+  if (open >= 0) shape->dim[open] = n / known;
+  return true;
 }
 
 /* The strides of x seen as `shape`, where they exist: each run of dimensions

@@ -189,6 +189,24 @@ local function agree(list, shapes)
   return true
 end
 
+local function same_shapes(a, b)
+  for i = 1, #a do
+    local p, q = a[i], b[i]
+    for d = 1, #p do
+      if p[d] ~= q[d] then return false end
+    end
+  end
+  return true
+end
+
+-- Is the plan made for operands of these shapes? With more than two operands,
+-- of these very shapes.
+local function fits(plan, shapes)
+  if not plan.run then return false end
+  if plan.shapes then return same_shapes(plan.shapes, shapes) end
+  return agree(plan.pairs, shapes)
+end
+
 -- The size of each label; does any have to stretch from 1?
 local function read_sizes(e, parts, shapes)
   local size, from, stretch = {}, {}, false
@@ -282,7 +300,7 @@ local function einsum(text, ...)
     plan = spread(e, shapes)
     if rank then e.by_rank[rank] = plan end
   end
-  if plan.run and agree(plan.pairs, shapes) then
+  if fits(plan, shapes) then
     return plan.run(operands, plan.sized and read_sizes(e, plan.parts, shapes))
   end
   local size, stretch = read_sizes(e, plan.parts, shapes)
@@ -292,9 +310,10 @@ local function einsum(text, ...)
   local key = key_of(parts, plan.output, many and size)
   local built = plans.list[key] or
     remember(plans, key, build(parts, plan.output, size))
-  if not stretch and not many then
+  if not stretch then
     plan.run, plan.sized = built.run, built.sized
-    plan.pairs = pairs_of(parts)
+    plan.shapes = many and shapes or nil
+    plan.pairs = plan.pairs or pairs_of(parts)
   end
   return built.run(operands, size)
 end

@@ -14,7 +14,10 @@ rows.matmul = {
     {real {3}, other {3, 2}}, {real {2, 3}, other {3}},
     {real {2, 2, 3}, other {3, 2}}, {real {2, 1, 2, 3}, other {2, 3, 2}},
     {real {0, 3}, other {3, 2}}, {real {2, 0}, other {0, 3}},
-    {real {1, 1}, other {1, 1}},
+    {real {1, 1}, other {1, 1}}, {real {3}, other {2, 3, 2}},
+    {real {2, 2, 3}, other {3}}, {real {2, 2, 0}, other {0, 3}},
+    {real {0, 2, 3}, other {3, 2}}, {real {2, 3, 0, 2}, other {2, 4}},
+    {real {0}, other {0}},
   },
   errors = {
     {{real {2, 3}, real {2, 3}},
