@@ -1,20 +1,13 @@
 --[[
-How long do products, einsum and decompositions take? Prints microseconds for
-each case.
+How long do products, einsum and decompositions take? See bench/harness.lua.
 
     heed bench/linalg.lua [threads]
-
-With `serve` as the second argument it reads the name of a case a line and
-answers with the seconds of one run: so bench/linalg_torch.py asks.
+    python bench/linalg_torch.py [threads]
 ]]
 
 local heed = require "heed"
 local linalg <const>, einsum <const> = heed.linalg, heed.einsum
 
-local THREADS <const> = math.tointeger(tonumber(arg[1] or 2))
-local ROUNDS <const> = 7
-
-heed.set_num_threads(THREADS)
 heed.manual_seed(1)
 local q0 <const>, k0 <const> = heed.randn {1, 2, 4, 8}, heed.randn {1, 2, 4, 8}
 local small <const> = {}
@@ -31,58 +24,53 @@ local ones <const> = heed.ones(1000, 8, 8)
 local x <const>, y <const> = heed.randn {500, 64}, heed.randn {400, 64}
 local long <const> = heed.randn {1000, 1000}
 
--- Name, runs that are timed together, what is done.
 local cases <const> = {
-  {"einsum, tiny scores", 2000,
-    function() return einsum("bhqd,bhkd->bhqk", q0, k0) end},
-  {"matmul, tiny scores", 2000,
-    function() return q0:matmul(k0:transpose()) end},
-  {"einsum, 3 tiny", 2000, function() return einsum("ij,jk,kl->il", small) end},
-  {"einsum bhqd,bhkd->bhqk", 5,
-    function() return einsum("bhqd,bhkd->bhqk", q, k) end},
-  {"einsum bhqk,bhkd->bhqd", 5,
-    function() return einsum("bhqk,bhkd->bhqd", w, k) end},
-  {"einsum bqhd,bkhd->bhqk", 5,
-    function() return einsum("bqhd,bkhd->bhqk", qt, kt) end},
-  {"bmm 1000 of 8", 10, function() return ones:bmm(ones) end},
-  {"addmm 256", 20, function() return heed.addmm(b, a, b) end},
-  {"solve 256", 10, function() return linalg.solve(a, b) end},
-  {"inv 256", 5, function() return linalg.inv(a) end},
-  {"cholesky 256", 20, function() return linalg.cholesky(p) end},
-  {"qr 256", 3, function() return linalg.qr(a) end},
-  {"svd 256", 1, function() return linalg.svd(a) end},
-  {"svdvals 256", 1, function() return linalg.svdvals(a) end},
-  {"eigh 256", 1, function() return linalg.eigh(p) end},
-  {"lstsq 256", 1, function() return linalg.lstsq(a, b) end},
-  {"solve 1000 of 4", 5, function() return linalg.solve(few, few) end},
-  {"inv 1000 of 4", 5, function() return linalg.inv(few) end},
-  {"det 1000 of 4", 5, function() return linalg.det(few) end},
-  {"cdist 500 400", 3, function() return x:cdist(y) end},
-  {"norm", 20, function() return long:norm() end},
-  {"norm of rows", 20, function() return long:norm(2, 2) end},
-  {"norm of columns", 20, function() return long:norm(2, 1) end},
+  {"einsum, tiny scores",
+    function() return einsum("bhqd,bhkd->bhqk", q0, k0) end, count = 2000},
+  {"matmul, tiny scores",
+    function() return q0:matmul(k0:transpose()) end, count = 2000},
+  {"einsum, 3 tiny",
+    function() return einsum("ij,jk,kl->il", small) end, count = 2000},
+  {"einsum bhqd,bhkd->bhqk",
+    function() return einsum("bhqd,bhkd->bhqk", q, k) end, count = 5},
+  {"einsum bhqk,bhkd->bhqd",
+    function() return einsum("bhqk,bhkd->bhqd", w, k) end, count = 5},
+  {"einsum bqhd,bkhd->bhqk",
+    function() return einsum("bqhd,bkhd->bhqk", qt, kt) end, count = 5},
+  {"bmm 1000 of 8",
+    function() return ones:bmm(ones) end, count = 10},
+  {"addmm 256",
+    function() return heed.addmm(b, a, b) end, count = 20},
+  {"solve 256",
+    function() return linalg.solve(a, b) end, count = 10},
+  {"inv 256",
+    function() return linalg.inv(a) end, count = 5},
+  {"cholesky 256",
+    function() return linalg.cholesky(p) end, count = 20},
+  {"qr 256",
+    function() return linalg.qr(a) end, count = 3},
+  {"svd 256",
+    function() return linalg.svd(a) end, count = 1},
+  {"svdvals 256",
+    function() return linalg.svdvals(a) end, count = 1},
+  {"eigh 256",
+    function() return linalg.eigh(p) end, count = 1},
+  {"lstsq 256",
+    function() return linalg.lstsq(a, b) end, count = 1},
+  {"solve 1000 of 4",
+    function() return linalg.solve(few, few) end, count = 5},
+  {"inv 1000 of 4",
+    function() return linalg.inv(few) end, count = 5},
+  {"det 1000 of 4",
+    function() return linalg.det(few) end, count = 5},
+  {"cdist 500 400",
+    function() return x:cdist(y) end, count = 3},
+  {"norm",
+    function() return long:norm() end, count = 20},
+  {"norm of rows",
+    function() return long:norm(2, 2) end, count = 20},
+  {"norm of columns",
+    function() return long:norm(2, 1) end, count = 20},
 }
 
--- Seconds of one run of a case.
-local function seconds(case)
-  local count <const>, run <const> = case[2], case[3]
-  local start <const> = heed.core.time()
-  for _ = 1, count do run() end
-  return (heed.core.time() - start) / count
-end
-
-if arg[2] == "serve" then
-  local by_name <const> = {}
-  for _, case in ipairs(cases) do by_name[case[1]] = case end
-  for name in io.lines() do
-    io.write(("%.9f\n"):format(seconds(by_name[name])))
-    io.flush()
-  end
-  return
-end
-
-for _, case in ipairs(cases) do
-  local best = math.huge
-  for _ = 1, ROUNDS do best = math.min(best, seconds(case)) end
-  print(("%-24s %10.1f us"):format(case[1], best * 1e6))
-end
+dofile "bench/harness.lua"(cases)

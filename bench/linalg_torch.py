@@ -1,22 +1,9 @@
-"""Linear algebra of heed beside PyTorch's, in one run.
-
-    python bench/linalg_torch.py [threads] [heed program] [rounds]
-
-heed runs bench/linalg.lua as a child that answers with the time of one case at
-a time, in turns with PyTorch; the least of several rounds counts.
-"""
-
-import subprocess
-import sys
-import time
+"""Linear algebra of PyTorch beside heed's: see bench/linalg.lua."""
 
 import torch
 
-threads = int(sys.argv[1]) if len(sys.argv) > 1 else 2
-program = sys.argv[2] if len(sys.argv) > 2 else "build/heed"
-rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 7
+from harness import compare
 
-torch.set_num_threads(threads)
 torch.manual_seed(1)
 randn, einsum, linalg = torch.randn, torch.einsum, torch.linalg
 q0, k0 = randn(1, 2, 4, 8), randn(1, 2, 4, 8)
@@ -57,35 +44,5 @@ CASES = {
     "norm of columns": (20, lambda: long.norm(2, 0)),
 }
 
-
-def seconds(name):
-    count, run = CASES[name]
-    start = time.perf_counter()
-    for _ in range(count):
-        run()
-    return (time.perf_counter() - start) / count
-
-
-child = subprocess.Popen(
-    [program, "bench/linalg.lua", str(threads), "serve"],
-    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-
-
-def heed_seconds(name):
-    child.stdin.write(name + "\n")
-    return float(child.stdout.readline())
-
-
-best = {}
 with torch.inference_mode():
-    for _ in range(rounds):
-        for name in CASES:
-            pair = heed_seconds(name), seconds(name)
-            best[name] = [min(a, b) for a, b in zip(best.get(name, pair), pair)]
-child.stdin.close()
-child.wait()
-
-print(f"{threads} threads; microseconds, and heed's part of PyTorch's")
-for name, (ours, theirs) in best.items():
-    print(f"{name:24} heed {ours * 1e6:9.1f}  torch {theirs * 1e6:9.1f}"
-          f"  {ours / theirs:6.2f}")
+    compare("bench/linalg.lua", CASES)

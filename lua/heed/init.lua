@@ -43,14 +43,20 @@ for _, op in ipairs(core.op_table) do
   end
 end
 
-for _, name in ipairs {"statistics", "unique"} do
+for _, name in ipairs {"make", "shape", "index", "statistics", "unique"} do
   local part = require("heed.tensor." .. name)
   for key, f in pairs(part.methods) do methods[key] = f end
   for key, f in pairs(part.functions) do heed[key] = f end
 end
 
+--- Stands in a key for a new dimension of size 1: `t[{heed.newaxis, {}}]`.
+heed.newaxis = "newaxis"
+
 for name, f in pairs(require "heed.random") do heed[name] = f end
 for name, f in pairs(require "heed.algebra") do
+  methods[name], heed[name] = f, f
+end
+for name, f in pairs(require "heed.tensor.maths") do
   methods[name], heed[name] = f, f
 end
 
@@ -59,12 +65,13 @@ local meta <const> = core.metatable
 for event, name in pairs {
   __add = "add", __sub = "sub", __mul = "mul", __div = "div", __mod =
   "remainder", __pow = "pow", __idiv = "floor_div",
-  __band = "logical_and", __bor = "logical_or",
+  __band = "bitwise_and", __bor = "bitwise_or", __bxor = "bitwise_xor",
+  __shl = "left_shift", __shr = "right_shift",
 } do
   meta[event] = core.operator(name, 2)
 end
 meta.__unm = core.operator("neg", 1)
-meta.__bnot = core.operator("logical_not", 1)
+meta.__bnot = core.operator("bitwise_not", 1)
 meta.__name = "heed.tensor"
 
 --- Returns the value's kind: "tensor" for a tensor, else Lua's `type`.

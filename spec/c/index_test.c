@@ -165,14 +165,14 @@ static const value_case values[] = {
      {"f 0 2:", "i 0:"}, {"f 0 2:"}},
     {"index_select: bools", "index_select", "", {"b 3: 1 0 1", "i 2: 2 3"},
      {"b 2: 0 1"}},
-    {"index_put: the last of equal positions stays", "index_put", "",
-     {"f 3 2: 1 2 3 4 5 6", "i 3: 1 3 1", "f 3 2: 10 11 12 13 14 15"},
+    {"index_put: the last of equal positions stays", "index_put", "dims=[0]",
+     {"f 3 2: 1 2 3 4 5 6", "f 3 2: 10 11 12 13 14 15", "i 3: 1 3 1"},
      {"f 3 2: 14 15 3 4 12 13"}},
-    {"index_put: the value broadcasts", "index_put", "",
-     {"f 3 2: 1 2 3 4 5 6", "i 2: 1 3", "f 2: 8 9"},
+    {"index_put: the value broadcasts", "index_put", "dims=[0]",
+     {"f 3 2: 1 2 3 4 5 6", "f 2: 8 9", "i 2: 1 3"},
      {"f 3 2: 8 9 3 4 8 9"}},
-    {"index_put: the value takes the dtype of x", "index_put", "",
-     {"i 3: 1 2 3", "i 1: 2", "f: 9.75"}, {"i 3: 1 9 3"}},
+    {"index_put: the value takes the dtype of x", "index_put", "dims=[0]",
+     {"i 3: 1 2 3", "f: 9.75", "i 1: 2"}, {"i 3: 1 9 3"}},
     {"index_add: all count", "index_add", "dim=0",
      {"f 3 1: 1 1 1", "i 3: 3 3 -2", "f 3 1: 1 2 4"}, {"f 3 1: 1 5 4"}},
     {"index_add: columns of integers", "index_add", "dim=1",
@@ -311,12 +311,16 @@ static const grad_case gradients[] = {
      1},
     {"index_select by a matrix", "index_select", "",
      {"f 3 2", "i 2 2: 3 1 1 -1"}, 1},
-    {"index_select_bwd", "index_select_bwd", "shape=[2 3], dim=1",
+    {"index_bwd", "index_bwd", "shape=[2 3], dims=[1]",
      {"f 2 4", "i 4: 3 1 1 3"}, 1},
-    {"index_put", "index_put", "", {"f 4 3", "i 3: 2 4 2", "f 3 3"}, 5},
-    {"index_put, value broadcast", "index_put", "",
-     {"f 4 3", "i 2 2: 1 3 3 -1", "f 3"}, 5},
-    {"index_put, nothing", "index_put", "", {"f 4 3", "i 0:", "f 3"}, 5},
+    {"index_bwd, apart", "index_bwd", "shape=[2 3 3], dims=[0 2]",
+     {"f 4 3", "i 4: 2 1 1 2", "i 1: 3"}, 1},
+    {"index_put", "index_put", "dims=[0]", {"f 4 3", "f 3 3", "i 3: 2 4 2"},
+     3},
+    {"index_put, value broadcast", "index_put", "dims=[0]",
+     {"f 4 3", "f 3", "i 2 2: 1 3 3 -1"}, 3},
+    {"index_put, nothing", "index_put", "dims=[0]", {"f 4 3", "f 3", "i 0:"},
+     3},
     {"index_add", "index_add", "dim=1", {"f 2 3", "i 4: 3 1 1 -1", "f 2 4"},
      5},
     {"gather", "gather", "dim=0", {"f 3 4", "i 2 3: 3 1 1 -1 2 1"}, 1},
@@ -477,9 +481,13 @@ static void check_all_threads(void) {
   check_threads("index_select", "dim=0", rows, list, 500, NULL);
   check_threads("gather", "dim=0", rows, picks, 500, NULL);
   check_threads("index_add", "dim=0", rows, list, 500, &picks);
-  check_threads("index_put", "", rows, list, 500, &picks);
+  check_threads("index", "dims=[0]", rows, list, 500, NULL);
   check_threads("scatter", "dim=0", rows,
                 (heed_shape){2, {1500, 150}}, 500, &picks);
+  check_threads("scatter_reduce", "dim=0, reduce=mean", rows, picks, 500,
+                &picks);
+  check_threads("scatter_reduce", "dim=0, reduce=amax", rows, picks, 500,
+                &picks);
   check_threads("scatter_add", "dim=0", line, line, 90000, &line);
 }
 
@@ -502,21 +510,21 @@ static const error_case errors[] = {
     {"index_select", "", {"f 0 2:", "i 1: 1"},
      "index_select: index[1] is 1, but dim 1 of x [0 2] has no elements"},
     {"index_select", "", {"f 3 2", "f 1"},
-     "index_select: index must be int64, got float64 [1]"},
+     "index_select: index must be int64, int32 or uint8, got float64 [1]"},
     {"index_select", "dim=2", {"f 3 2", "i 1: 1"},
      "index_select: dim must be 1..2 or -2..-1 for x [3 2], got 3"},
     {"index_select", "", {"f 1 1 1 1 1 1", "i 1 1 1 1: 1"},
      "index_select: x [1 1 1 1 1 1] and index [1 1 1 1] give 9 dimensions, "
      "more than 8 are not possible"},
-    {"index_put", "", {"f 3 2", "i 2: 1 2", "f 3"},
-     "index_put: value [3] cannot be broadcast to [2 2], which index [2] "
+    {"index_put", "dims=[0]", {"f 3 2", "f 3", "i 2: 1 2"},
+     "index_put: value [3] cannot be broadcast to the [2 2] that the index "
      "takes from x [3 2]"},
-    {"index_put", "", {"f", "i 2: 1 2", "f 3"},
-     "index_put: x must have at least 1 dimension, got float64 []"},
+    {"index_put", "dims=[0]", {"f", "f 3", "i 2: 1 2"},
+     "index_put: x has no dimensions, so dim 1 is out of range"},
     {"index_add", "dim=0", {"f 3 2", "i 2: 1 2", "f 2 3"},
      "index_add: source must be [2 2] for x [3 2] and index [2], got [2 3]"},
     {"index_add", "dim=0", {"b 1: 1", "i 1: 1", "b 1: 1"},
-     "index_add: x and source must be numbers, got bool [1]"},
+     "index_add: x must hold numbers, got bool [1]"},
     {"gather", "dim=0", {"f 3 2", "i 1: 1"},
      "gather: index [1] must have as many dimensions as x [3 2]"},
     {"gather", "dim=0", {"f 3 2", "i 1 3: 1 1 1"},

@@ -36,113 +36,13 @@ static const char *const binary_name[] = {
 #include "kernel/binary.def"
 #undef BINARY
 };
-
-/* ---- accuracy of the float32 functions ----------------------------------- */
-
-static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double silu(double x) { return x * sigmoid(x); }
-static double gelu(double x) { return 0.5 * x * erfc(-x * sqrt(0.5)); }
-static double rsqrt(double x) { return 1 / sqrt(x); }
-static double tanh_inner(double x) {
-  return 2 * sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
-}
-static double gelu_tanh(double x) { return x * sigmoid(tanh_inner(x)); }
-static double silu_slope(double x) {
-  return sigmoid(x) * (1 + x * sigmoid(-x));
-}
-static double gelu_slope(double x) {
-  return 0.5 * erfc(-x * sqrt(0.5)) +
-         x * exp(-0.5 * x * x) / sqrt(2 * acos(-1));
-}
-static double gelu_tanh_slope(double x) {
-  double u = tanh_inner(x);
-  double slope = 2 * sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x);
-  return sigmoid(u) * (1 + x * sigmoid(-u) * slope);
-}
-
-/* |y - exact| in units of the last place that a float near exact has. */
-static double ulps(float y, double exact) {
-  float rounded = (float)exact;
-  if (isnan(exact)) return isnan(y) ? 0 : INFINITY;
-  if (y == rounded) return 0;
-  if (isinf(rounded) || !isfinite(y)) {
-    /* at the upper end, inf is as good as the largest float */
-    return fabs(exact) > 0x1.fffffcp127 && fabs(exact) < 0x1.000002p128 ? 1
-                                                                : INFINITY;
-  }
-  int e;
-  frexp(exact, &e);
-  return fabs((double)y - exact) / ldexp(1, (e < -125 ? -125 : e) - 24);
-}
-
-#define SWEEP 4096
-
-static float float_of(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-/* Every 1021st of all floats, of both signs, with NaN, inf and denormals. */
-static void sweep(heed_unary f, double (*exact)(double), double bound,
-                  float least) {
-  static float x[SWEEP], y[SWEEP];
-  double worst = 0;
-  float at = 0;
-  uint64_t bits = 0;
-  while (bits < UINT64_C(1) << 32) {
-    for (int i = 0; i < SWEEP; i++, bits += 1021)
-      x[i] = float_of((uint32_t)bits);
-    heed_kernel.unary[f][HEED_FLOAT32](SWEEP, y, 1, x, 1);
-    for (int i = 0; i < SWEEP; i++) {
-      if (x[i] < least) continue;
-      double error = ulps(y[i], exact(x[i]));
-      if (error > worst) worst = error, at = x[i];
-    }
-  }
-  char name[64];
-  snprintf(name, sizeof name, "%s is within %g ulp", unary_name[f], bound);
-  REPORT(worst <= bound, name, "%.3f at %.9g", worst, (double)at);
-}
-
-/* Functions that cross or near zero by cancellation: absolute error. */
-static void sweep_slope(heed_binary f, double (*exact)(double)) {
-  static float x[SWEEP], one[SWEEP], y[SWEEP];
-  double worst = 0;
-  float at = 0;
-  for (int i = 0; i < SWEEP; i++) one[i] = 1;
-  for (int part = -20; part < 20; part++) {
-    for (int i = 0; i < SWEEP; i++)
-      x[i] = (float)part + (float)i / SWEEP;
-    heed_kernel.binary[f][HEED_FLOAT32](SWEEP, y, 1, x, 1, one, 1);
-    for (int i = 0; i < SWEEP; i++) {
-      double error = fabs((double)y[i] - exact(x[i]));
-      if (!(error <= worst)) worst = error, at = x[i];
-    }
-  }
-  char name[64];
-  snprintf(name, sizeof name, "%s is within 4e-7", binary_name[f]);
-  REPORT(worst <= 4e-7, name, "%.3g at %.9g", worst, (double)at);
-}
-
-static void test_accuracy(void) {
-  const float all = -INFINITY;
-  sweep(HEED_UNARY_exp, exp, 1, all);
-  sweep(HEED_UNARY_log, log, 1, all);
-  sweep(HEED_UNARY_sqrt, sqrt, 0.5, all);
-  sweep(HEED_UNARY_rsqrt, rsqrt, 1.5, all);
-  sweep(HEED_UNARY_sin, sin, 1, all);
-  sweep(HEED_UNARY_cos, cos, 1, all);
-  sweep(HEED_UNARY_tanh, tanh, 2, all);
-  sweep(HEED_UNARY_sigmoid, sigmoid, 2, all);
-  sweep(HEED_UNARY_erf, erf, 2, all);
-  sweep(HEED_UNARY_silu, silu, 3, -87);
-  sweep(HEED_UNARY_gelu, gelu, 7, -1e30f);
-  sweep(HEED_UNARY_gelu_tanh, gelu_tanh, 20, -3);
-  sweep_slope(HEED_BINARY_gelu_bwd, gelu_slope);
-  sweep_slope(HEED_BINARY_gelu_tanh_bwd, gelu_tanh_slope);
-  sweep_slope(HEED_BINARY_silu_bwd, silu_slope);
-}
+static const char *const tuned_name[] = {
+#define TUNED(name) #name,
+#include "kernel/tuned.def"
+#undef TUNED
+};
+static const char *const ternary_name[] = {"clamp", "lerp", "addcmul",
+                                           "addcdiv"};
 
 /* ---- values -------------------------------------------------------------- */
 
@@ -218,6 +118,69 @@ static void test_values(void) {
   value1(HEED_UNARY_gelu_tanh, -inf, -0.0);
   value1(HEED_UNARY_silu, inf, inf);
   value1(HEED_UNARY_silu, -inf, -0.0);
+  value1(HEED_UNARY_expm1, -0.0, -0.0);
+  value1(HEED_UNARY_expm1, inf, inf);
+  value1(HEED_UNARY_expm1, -inf, -1);
+  value1(HEED_UNARY_exp2, -inf, 0);
+  value1(HEED_UNARY_exp2, inf, inf);
+  value1(HEED_UNARY_exp2, 3, 8);
+  value1(HEED_UNARY_log1p, -0.0, -0.0);
+  value1(HEED_UNARY_log1p, -1, -inf);
+  value1(HEED_UNARY_log1p, -2, nan);
+  value1(HEED_UNARY_log1p, inf, inf);
+  value1(HEED_UNARY_log2, 0, -inf);
+  value1(HEED_UNARY_log2, 8, 3);
+  value1(HEED_UNARY_log2, -1, nan);
+  value1(HEED_UNARY_log2, inf, inf);
+  value1(HEED_UNARY_log10, 1000, 3);
+  value1(HEED_UNARY_log10, 0, -inf);
+  value1(HEED_UNARY_tan, -0.0, -0.0);
+  value1(HEED_UNARY_tan, inf, nan);
+  value1(HEED_UNARY_sinc, 0, 1);
+  value1(HEED_UNARY_sinc, 2, 0);
+  value1(HEED_UNARY_sinc, inf, nan);
+  value1(HEED_UNARY_asin, -0.0, -0.0);
+  value1(HEED_UNARY_asin, 2, nan);
+  value1(HEED_UNARY_asin, -2, nan);
+  value1(HEED_UNARY_acos, 1, 0);
+  value1(HEED_UNARY_acos, 2, nan);
+  value1(HEED_UNARY_acos, -2, nan);
+  value1(HEED_UNARY_atan, -0.0, -0.0);
+  value1(HEED_UNARY_sinh, -0.0, -0.0);
+  value1(HEED_UNARY_sinh, -inf, -inf);
+  value1(HEED_UNARY_cosh, -inf, inf);
+  value1(HEED_UNARY_cosh, 0, 1);
+  value1(HEED_UNARY_asinh, -0.0, -0.0);
+  value1(HEED_UNARY_asinh, -inf, -inf);
+  value1(HEED_UNARY_acosh, 1, 0);
+  value1(HEED_UNARY_acosh, 0, nan);
+  value1(HEED_UNARY_acosh, -5, nan);
+  value1(HEED_UNARY_acosh, inf, inf);
+  value1(HEED_UNARY_atanh, -0.0, -0.0);
+  value1(HEED_UNARY_atanh, 1, inf);
+  value1(HEED_UNARY_atanh, -1, -inf);
+  value1(HEED_UNARY_atanh, 2, nan);
+  value1(HEED_UNARY_atanh, inf, nan);
+  value1(HEED_UNARY_erfc, -inf, 2);
+  value1(HEED_UNARY_erfc, inf, 0);
+  value1(HEED_UNARY_erfc, 0, 1);
+  value1(HEED_UNARY_erfinv, -0.0, -0.0);
+  value1(HEED_UNARY_erfinv, 1, inf);
+  value1(HEED_UNARY_erfinv, -1, -inf);
+  value1(HEED_UNARY_erfinv, 2, nan);
+  value1(HEED_UNARY_lgamma, 1, 0);
+  value1(HEED_UNARY_lgamma, -1, inf);
+  value1(HEED_UNARY_lgamma, -inf, inf);
+  value1(HEED_UNARY_digamma, 0, -inf);
+  value1(HEED_UNARY_digamma, -0.0, inf);
+  value1(HEED_UNARY_digamma, -1, nan);
+  value1(HEED_UNARY_digamma, inf, inf);
+  value1(HEED_UNARY_trunc, -1.5, -1);
+  value1(HEED_UNARY_trunc, -0.5, -0.0);
+  value1(HEED_UNARY_trunc, inf, inf);
+  value1(HEED_UNARY_reciprocal, -0.0, -inf);
+  value1(HEED_UNARY_reciprocal, inf, 0);
+  value1(HEED_UNARY_square, -inf, inf);
   value1(HEED_UNARY_round, 0.5, 0);
   value1(HEED_UNARY_round, 2.5, 2);
   value1(HEED_UNARY_round, -1.5, -2);
@@ -225,7 +188,7 @@ static void test_values(void) {
   value1(HEED_UNARY_sign, nan, nan);
   value1(HEED_UNARY_relu, nan, nan);
   value1(HEED_UNARY_relu, -2, 0);
-  for (int f = 0; f < HEED_UNARY_logical_not; f++)
+  for (int f = 0; f < HEED_UNARY_bitwise_not; f++)
     value1((heed_unary)f, nan, nan);
 
   value2(HEED_BINARY_floor_div, 7, 2, 3);
@@ -237,6 +200,32 @@ static void test_values(void) {
   value2(HEED_BINARY_remainder, -5, inf, inf);
   value2(HEED_BINARY_remainder, 5, -inf, -inf);
   value2(HEED_BINARY_remainder, 5, 0, nan);
+  value2(HEED_BINARY_fmod, -7, 3, -1);
+  value2(HEED_BINARY_fmod, 5, inf, 5);
+  value2(HEED_BINARY_fmod, 5, 0, nan);
+  value2(HEED_BINARY_copysign, 3, -0.0, -3);
+  value2(HEED_BINARY_heaviside, 0, 7, 7);
+  value2(HEED_BINARY_heaviside, -1, 7, 0);
+  value2(HEED_BINARY_hypot, -inf, nan, inf);
+  value2(HEED_BINARY_hypot, 3, 4, 5);
+  value2(HEED_BINARY_logaddexp, -inf, -inf, -inf);
+  value2(HEED_BINARY_logaddexp, inf, -inf, inf);
+  value2(HEED_BINARY_logaddexp2, inf, inf, inf);
+  value2(HEED_BINARY_logaddexp2, 3, 3, 4);
+  value2(HEED_BINARY_xlogy, 0, 0, 0);
+  value2(HEED_BINARY_xlogy, 0, nan, nan);
+  value2(HEED_BINARY_atan2, -0.0, 1, -0.0);
+  value2(HEED_BINARY_atan2, 0, 0, 0);
+  value2(HEED_BINARY_atan2, -0.0, 0, -0.0);
+  value2(HEED_BINARY_pow, -2, 3, -8);
+  value2(HEED_BINARY_pow, -2, 0.3, nan);
+  value2(HEED_BINARY_pow, 0, -1, inf);
+  value2(HEED_BINARY_pow, -0.0, -3, -inf);
+  value2(HEED_BINARY_pow, 1, nan, 1);
+  value2(HEED_BINARY_pow, 2, -inf, 0);
+  value2(HEED_BINARY_pow, -1, inf, 1);
+  value2(HEED_BINARY_pow, 2, 2000, inf);
+  value2(HEED_BINARY_pow, -2, 2001, -inf);
   value2(HEED_BINARY_pow, -3, 2, 9);
   value2(HEED_BINARY_pow, 2, -1, 0.5);
   value2(HEED_BINARY_pow, 9, 0.5, 3);
@@ -265,6 +254,14 @@ static void test_values(void) {
   value_int(HEED_BINARY_remainder, -7, 3, 2);
   value_int(HEED_BINARY_remainder, 7, -3, -2);
   value_int(HEED_BINARY_remainder, INT64_MIN, -1, 0);
+  value_int(HEED_BINARY_fmod, -7, 3, -1);
+  value_int(HEED_BINARY_fmod, INT64_MIN, -1, 0);
+  value_int(HEED_BINARY_left_shift, 3, 2, 12);
+  value_int(HEED_BINARY_left_shift, 3, 64, 0);
+  value_int(HEED_BINARY_left_shift, 3, -1, 0);
+  value_int(HEED_BINARY_right_shift, -5, 1, -3);
+  value_int(HEED_BINARY_right_shift, -5, 64, -1);
+  value_int(HEED_BINARY_right_shift, 5, -1, 0);
   value_int(HEED_BINARY_pow, -3, 3, -27);
   value_int(HEED_BINARY_pow, 2, 64, 0);
   value_int(HEED_BINARY_pow, 0, 0, 1);
@@ -316,12 +313,22 @@ typedef struct loop {
   heed_loop1 *one;
   heed_loop2 *two;
   heed_dtype from, to;
+  heed_loop3 *three; /* b is the third operand too */
+  heed_loop1_tuned *tuned;
+  heed_loop2_tuned *tuned_bwd;
 } loop;
 
 static void run(const loop *f, int64_t n, void *y, int64_t sy, const void *a,
                 int64_t sa, const void *b, int64_t sb) {
+  static const double p[HEED_TUNED_MAX] = {0.25, 0.75, 1.5};
   if (f->one)
     f->one(n, y, sy, a, sa);
+  else if (f->three)
+    f->three(n, y, sy, a, sa, b, sb, b, sb, 2);
+  else if (f->tuned)
+    f->tuned(n, y, sy, a, sa, p);
+  else if (f->tuned_bwd)
+    f->tuned_bwd(n, y, sy, a, sa, b, sb, p);
   else
     f->two(n, y, sy, a, sa, b, sb);
 }
@@ -390,22 +397,92 @@ static void test_loops(void) {
   for (int d = 0; d < HEED_NDTYPE; d++) {
     for (int u = 0; u < HEED_NUNARY; u++) {
       heed_dtype to = u >= HEED_UNARY_logical_not ? HEED_BOOL : (heed_dtype)d;
-      loop f = {heed_kernel.unary[u][d], NULL, (heed_dtype)d, to};
+      loop f = {.one = heed_kernel.unary[u][d], .from = (heed_dtype)d,
+                .to = to};
       if (f.one) test_loop(unary_name[u], (heed_dtype)d, &f);
     }
     for (int b = 0; b < HEED_NBINARY; b++) {
-      bool logic = b >= HEED_BINARY_eq && b <= HEED_BINARY_logical_or;
-      loop f = {NULL, heed_kernel.binary[b][d], (heed_dtype)d,
-                logic ? HEED_BOOL : (heed_dtype)d};
+      bool logic = b >= HEED_BINARY_eq && b <= HEED_BINARY_logical_xor;
+      loop f = {.two = heed_kernel.binary[b][d], .from = (heed_dtype)d,
+                .to = logic ? HEED_BOOL : (heed_dtype)d};
       if (f.two) test_loop(binary_name[b], (heed_dtype)d, &f);
     }
+    for (int t = 0; t < HEED_NTERNARY; t++) {
+      loop f = {.from = (heed_dtype)d, .to = (heed_dtype)d,
+                .three = heed_kernel.ternary[t][d]};
+      if (f.three) test_loop(ternary_name[t], (heed_dtype)d, &f);
+    }
+    for (int t = 0; t < HEED_NTUNED; t++) {
+      loop f = {.from = (heed_dtype)d, .to = (heed_dtype)d,
+                .tuned = heed_kernel.tuned[t][d]};
+      if (f.tuned) test_loop(tuned_name[t], (heed_dtype)d, &f);
+      loop g = {.from = (heed_dtype)d, .to = (heed_dtype)d,
+                .tuned_bwd = heed_kernel.tuned_bwd[t][d]};
+      if (g.tuned_bwd) test_loop(tuned_name[t], (heed_dtype)d, &g);
+    }
     for (int to = 0; to < HEED_NDTYPE; to++) {
-      loop f = {heed_kernel.cast[to][d], NULL, (heed_dtype)d, (heed_dtype)to};
+      loop f = {.one = heed_kernel.cast[to][d], .from = (heed_dtype)d,
+                .to = (heed_dtype)to};
       char name[40];
       snprintf(name, sizeof name, "cast to %s",
                heed_dtype_name((heed_dtype)to));
       test_loop(name, (heed_dtype)d, &f);
     }
+  }
+}
+
+/* ---- choices and turned tiles -------------------------------------------- */
+
+static void test_pick(void) {
+  for (int d = 0; d < HEED_NDTYPE; d++) {
+    const size_t size = heed_dtype_size((heed_dtype)d);
+    const int64_t n = MOST;
+    char *a = (char *)memory[0], *b = (char *)memory[1];
+    char *y = (char *)memory[2], name[40];
+    uint8_t test[2 * MOST];
+    bool ok = true;
+    for (int64_t i = 0; i < 2 * n; i++) {
+      put((heed_dtype)d, a, i, 0);
+      put((heed_dtype)d, b, i, 1);
+      test[i] = i * 7 % 3 == 0;
+    }
+    for (int s = 0; s < 16; s++) { /* strides of 0, 1, 2 */
+      int64_t sy = 1 + (s == 15), st = 1 + s % 2, sa = s / 2 % 3, sb = s / 6;
+      memset(y, 0x5a, (size_t)(2 * n) * size);
+      heed_kernel.pick[d](n, y, sy, test, st, a, sa, b, sb);
+      for (int64_t i = 0; i < n; i++) {
+        const char *want = test[i * st] ? a + (size_t)(i * sa) * size
+                                        : b + (size_t)(i * sb) * size;
+        ok = ok && !memcmp(y + (size_t)(i * sy) * size, want, size);
+      }
+    }
+    snprintf(name, sizeof name, "pick of %s", heed_dtype_name((heed_dtype)d));
+    REPORT(ok, name, "differs");
+  }
+}
+
+static void test_turn(void) {
+  for (int d = 0; d < HEED_NDTYPE; d++) {
+    const size_t size = heed_dtype_size((heed_dtype)d);
+    const char *x = (const char *)memory[0];
+    char *y = (char *)memory[1], name[40];
+    bool ok = true;
+    for (int i = 0; i < 40 * 30; i++) put((heed_dtype)d, memory[0], i, 0);
+    for (int64_t rows = 0; rows <= 20; rows++)
+      for (int64_t columns = 0; columns <= 20; columns++) {
+        memset(y, 0x5a, 30 * 30 * size);
+        heed_kernel.turn[d](rows, columns, y, 30, x, 40);
+        for (int64_t i = 0; i < 30; i++)
+          for (int64_t j = 0; j < 30; j++) {
+            char *at = y + (size_t)(i * 30 + j) * size;
+            bool inside = i < rows && j < columns;
+            ok = ok && (inside ? !memcmp(at, x + (size_t)(j * 40 + i) * size,
+                                         size)
+                               : *at == 0x5a);
+          }
+      }
+    snprintf(name, sizeof name, "turn of %s", heed_dtype_name((heed_dtype)d));
+    REPORT(ok, name, "differs");
   }
 }
 
@@ -415,9 +492,10 @@ int main(void) {
     return 1;
   }
   printf("# instruction set: %s\n", heed_kernel_isa);
-  test_accuracy();
   test_values();
   test_loops();
+  test_pick();
+  test_turn();
   printf("# %d failed\n", failed);
   return failed != 0;
 }

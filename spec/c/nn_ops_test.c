@@ -788,7 +788,8 @@ static void test_embedding(void) {
   refuses("embedding: ids [1], position [1]: must be 1..10 (a row of weight "
           "[10 4]), got 0", "embedding", "", LIST(HEED_INT64, 0),
           noise(HEED_FLOAT32, SHAPE(10, 4)), NULL);
-  refuses("embedding: ids must be int64, got float32 [1]", "embedding", "",
+  refuses("embedding: ids must be int64, int32 or uint8, got float32 [1]",
+          "embedding", "",
           LIST(HEED_FLOAT32, 1), noise(HEED_FLOAT32, SHAPE(10, 4)), NULL);
   refuses("embedding: weight must have 2 dimensions (rows, width), got "
           "float32 [4]", "embedding", "", LIST(HEED_INT64, 1),

@@ -21,7 +21,8 @@
 local rows = {}
 
 for _, family in ipairs {
-  "elementwise", "compare", "convert", "make", "shape", "index", "order",
+  "arithmetic", "maths", "activation", "choose", "compare", "convert", "make",
+  "shape", "index", "order",
   "reduce", "softmax", "network", "attention", "random", "optim",
   "linalg",
 } do

@@ -27,6 +27,9 @@ void heed_bind_push(lua_State *L, heed_tensor *t);
 /* The tensor at `index`, lent; NULL when it is none. Raises when it is
    closed. */
 heed_tensor *heed_bind_test(lua_State *L, int index);
+/* The same in *t, for callers that own tensors and must not raise: fails when
+   it is closed. */
+bool heed_bind_try(lua_State *L, int index, heed_tensor **t);
 /* The same, but raises when it is none; `what` opens the message. */
 heed_tensor *heed_bind_check(lua_State *L, int index, const char *what);
 /* "a string", "a table", "tensor float32 [2 3]": what stands at `index`. */
@@ -47,7 +50,9 @@ const char *heed_bind_where(lua_State *L);
 
 /* Parts of the module; each adds its functions to the table on the top. */
 void heed_bind_ops(lua_State *L);      /* call.c: fields ops, groups */
-void heed_bind_tensors(lua_State *L);  /* tensor.c: the metatable, tensor */
+void heed_bind_tensors(lua_State *L);  /* tensor.c: the metatable, methods */
+void heed_bind_values(lua_State *L);   /* values.c: tensor, from_bytes; after
+                                          heed_bind_tensors */
 void heed_bind_autograd(lua_State *L); /* autograd.c */
 void heed_bind_system(lua_State *L);   /* system.c: threads, memory, time */
 void heed_bind_files(lua_State *L);    /* files.c: safetensors, whole files */

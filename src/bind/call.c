@@ -55,7 +55,8 @@ static heed_tensor *own(reader *r, heed_tensor *t) {
 static bool read_operand(reader *r, const heed_param *p, int index,
                          heed_tensor **out) {
   lua_State *L = r->L;
-  if ((*out = heed_bind_test(L, index))) return true;
+  if (!heed_bind_try(L, index, out)) return false;
+  if (*out) return true;
   if (p->kind == HEED_KIND_TENSOR) return bad(r, p, "a tensor", index);
   int type = lua_type(L, index);
   if (type == LUA_TBOOLEAN)
@@ -71,27 +72,31 @@ static bool read_operand(reader *r, const heed_param *p, int index,
   return true;
 }
 
-static bool read_tensors(reader *r, const heed_param *p, int index) {
+/* The list is the last of the inputs, number `input` its first. */
+static bool read_tensors(reader *r, const heed_param *p, int index,
+                         int input) {
   lua_State *L = r->L;
   if (!lua_istable(L, index)) return bad(r, p, "a list of tensors", index);
-  lua_Integer n = luaL_len(L, index);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, index);
   if (n > INT16_MAX)
     return heed_fail("%s: %s has more than %d tensors", r->op->name, p->name,
                      INT16_MAX);
   /* stays on the stack, above the arguments, for as long as the call */
-  r->in = lua_newuserdatauv(L, sizeof *r->in * (size_t)(n + 1), 0);
+  r->in = lua_newuserdatauv(L, sizeof *r->in * (size_t)(input + n + 1), 0);
+  memcpy(r->in, r->fixed, sizeof *r->in * (size_t)input);
   for (lua_Integer i = 1; i <= n; i++) {
-    lua_geti(L, index, i);
-    heed_tensor *t = heed_bind_test(L, -1);
+    heed_tensor *t;
+    lua_rawgeti(L, index, i);
+    if (!heed_bind_try(L, -1, &t)) return false;
     if (!t) {
       const char *got = heed_bind_describe(L, -1);
       return heed_fail("%s: %s[%lld] must be a tensor, got %s", r->op->name,
                        p->name, (long long)i, got);
     }
-    r->in[i - 1] = t; /* the list keeps it */
+    r->in[input + i - 1] = t; /* the list keeps it */
     lua_pop(L, 1);
   }
-  r->nin = (int)n;
+  r->nin = input + (int)n;
   return true;
 }
 
@@ -100,7 +105,8 @@ static bool read_list(reader *r, const heed_param *p, int index, int last,
                       heed_shape *list) {
   lua_State *L = r->L;
   bool table = lua_istable(L, index);
-  lua_Integer n = table ? luaL_len(L, index) : last - index + 1;
+  lua_Integer n = table ? (lua_Integer)lua_rawlen(L, index)
+                        : last - index + 1;
   bool axes = p->kind == HEED_KIND_AXES;
   const char *wanted = axes ? "a dimension or a list of dimensions"
                             : "a list of sizes";
@@ -110,7 +116,7 @@ static bool read_list(reader *r, const heed_param *p, int index, int last,
                      HEED_MAX_DIM);
   list->ndim = (int)n;
   for (lua_Integer i = 0; i < n; i++) {
-    if (table) lua_geti(L, index, i + 1);
+    if (table) lua_rawgeti(L, index, i + 1);
     int64_t v = 0;
     bool ok = integer_at(L, table ? -1 : index + (int)i, &v);
     if (ok && axes) ok = from_one(&v);
@@ -172,7 +178,7 @@ static bool read_param(reader *r, int k, int input, int attr, int index,
                        int top, int *used) {
   const heed_param *p = &r->op->param[k];
   *used = 1;
-  if (p->kind == HEED_KIND_TENSORS) return read_tensors(r, p, index);
+  if (p->kind == HEED_KIND_TENSORS) return read_tensors(r, p, index, input);
   if (p->kind < HEED_KIND_TENSORS)
     return read_operand(r, p, index, &r->in[input]);
   if (!is_list(p)) return read_value(r, p, index, &r->attr[attr]);

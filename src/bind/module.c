@@ -12,6 +12,7 @@ int luaopen_heed_core(lua_State *L) {
   if (!heed_init()) return luaL_error(L, "heed: %s", heed_error());
   lua_newtable(L);
   heed_bind_tensors(L);
+  heed_bind_values(L);
   heed_bind_print(L);
   heed_bind_ops(L);
   heed_bind_autograd(L);

@@ -1,8 +1,7 @@
 /*
- * tensor - the userdata of tensors: making, looking, memory.
+ * tensor - the userdata of tensors: looking, fields, memory.
  * Layer: binding. Read first: bind.h.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,11 +138,16 @@ int heed_bind_raise(lua_State *L) {
   return lua_error(L);
 }
 
-heed_tensor *heed_bind_test(lua_State *L, int index) {
+bool heed_bind_try(lua_State *L, int index, heed_tensor **t) {
   holder *b = holder_at(L, index);
-  if (!b) return NULL;
-  if (!b->tensor) luaL_error(L, "the tensor was closed");
-  return b->tensor;
+  *t = b ? b->tensor : NULL;
+  return !b || *t || heed_fail("the tensor was closed");
+}
+
+heed_tensor *heed_bind_test(lua_State *L, int index) {
+  heed_tensor *t;
+  if (!heed_bind_try(L, index, &t)) luaL_error(L, "%s", heed_error());
+  return t;
 }
 
 heed_tensor *heed_bind_check(lua_State *L, int index, const char *what) {
@@ -182,204 +186,7 @@ const char *heed_bind_describe(lua_State *L, int index) {
   }
 }
 
-/* -- from Lua values -- */
-
-/* What is known of nested tables while they are read. */
-typedef struct nest {
-  lua_State *L;
-  heed_shape shape;
-  bool any_float, any_integer, any_bool;
-  int64_t at[HEED_MAX_DIM]; /* where reading stands, for messages */
-} nest;
-
-/* "[2][1]" */
-static const char *place(const nest *n, int depth) {
-  static _Thread_local char text[HEED_MAX_DIM * 24];
-  int at = 0;
-  text[0] = '\0';
-  for (int d = 0; d < depth; d++)
-    at += snprintf(text + at, sizeof text - (size_t)at, "[%lld]",
-                   (long long)n->at[d]);
-  return text;
-}
-
-/* Follows first entries down to find the shape. */
-static bool measure(nest *n) {
-  lua_State *L = n->L;
-  int top = lua_gettop(L);
-  luaL_checkstack(L, HEED_MAX_DIM + 4, "tensor");
-  while (lua_istable(L, -1)) {
-    if (n->shape.ndim == HEED_MAX_DIM)
-      return heed_fail("tensor: tables are nested deeper than %d",
-                       HEED_MAX_DIM);
-    lua_Integer size = luaL_len(L, -1);
-    n->shape.dim[n->shape.ndim++] = size;
-    if (size == 0) break;
-    lua_geti(L, -1, 1);
-  }
-  lua_settop(L, top);
-  return true;
-}
-
-/* Checks the value on the top against the shape and notes its types. */
-static bool scan(nest *n, int depth) {
-  lua_State *L = n->L;
-  bool table = lua_istable(L, -1);
-  if (depth < n->shape.ndim) {
-    lua_Integer size = table ? luaL_len(L, -1) : -1;
-    if (!table)
-      return heed_fail("tensor: ragged input: entry %s must be a table of "
-                       "%lld, got %s", place(n, depth),
-                       (long long)n->shape.dim[depth],
-                       heed_bind_describe(L, -1));
-    if (size != n->shape.dim[depth])
-      return heed_fail("tensor: ragged input: entry %s must have %lld "
-                       "elements like the first, got %lld", place(n, depth),
-                       (long long)n->shape.dim[depth], (long long)size);
-    for (lua_Integer i = 1; i <= size; i++) {
-      n->at[depth] = i;
-      lua_geti(L, -1, i);
-      bool ok = scan(n, depth + 1);
-      lua_pop(L, 1);
-      if (!ok) return false;
-    }
-    return true;
-  }
-  if (lua_type(L, -1) == LUA_TNUMBER) {
-    if (lua_isinteger(L, -1)) n->any_integer = true;
-    else n->any_float = true;
-  } else if (lua_isboolean(L, -1)) {
-    n->any_bool = true;
-  } else {
-    return heed_fail("tensor: entry %s must be a number or a boolean, got %s",
-                     place(n, depth), heed_bind_describe(L, -1));
-  }
-  return true;
-}
-
-static void store(heed_tensor *t, int64_t at, lua_State *L) {
-  bool flag = lua_isboolean(L, -1);
-  bool whole = flag || lua_isinteger(L, -1);
-  heed_value v = {.i = flag ? lua_toboolean(L, -1) : lua_tointeger(L, -1),
-                  .f = lua_tonumber(L, -1)};
-  heed_element_store(t->dtype, heed_tensor_data(t), at, whole, v);
-}
-
-static void fill(lua_State *L, heed_tensor *t, int depth, int64_t *at) {
-  if (depth == t->shape.ndim) {
-    store(t, (*at)++, L);
-    return;
-  }
-  for (int64_t i = 1; i <= t->shape.dim[depth]; i++) {
-    lua_geti(L, -1, i);
-    fill(L, t, depth + 1, at);
-    lua_pop(L, 1);
-  }
-}
-
-/* tensor(value [, {dtype =, requires_grad =}]) */
-static int new_tensor(lua_State *L) {
-  luaL_checkany(L, 1);
-  nest n = {.L = L};
-  int dtype = -1;
-  bool require = false;
-  if (!lua_isnoneornil(L, 2)) {
-    if (!lua_istable(L, 2))
-      return luaL_error(L, "tensor: options must be a table, got %s",
-                        heed_bind_describe(L, 2));
-    lua_pushnil(L);
-    while (lua_next(L, 2)) {
-      const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
-                                                       : "";
-      heed_dtype d;
-      if (strcmp(key, "dtype") == 0) {
-        const char *name = lua_tostring(L, -1);
-        if (!heed_dtype_find(name ? name : heed_bind_describe(L, -1), &d))
-          return luaL_error(L, "tensor: %s", heed_error());
-        dtype = (int)d;
-      } else if (strcmp(key, "requires_grad") == 0) {
-        require = lua_toboolean(L, -1);
-      } else {
-        return luaL_error(L, "tensor: unknown option %s; known: dtype, "
-                          "requires_grad", heed_bind_describe(L, -2));
-      }
-      lua_pop(L, 1);
-    }
-  }
-  heed_tensor *source = heed_bind_test(L, 1);
-  if (source) {
-    heed_tensor **result = heed_bind_box(L);
-    heed_tensor *t = heed_tensor_detach(source);
-    int64_t to = dtype >= 0 ? dtype : (int)source->dtype;
-    heed_tensor *cast = t ? heed_bind_run("to", &t, 1, &to) : NULL;
-    heed_tensor *copy = cast ? heed_bind_run("clone", &cast, 1, NULL) : NULL;
-    heed_tensor_drop(t);
-    heed_tensor_drop(cast);
-    if (!copy) return heed_bind_raise(L);
-    heed_bind_fill(result, copy);
-  } else {
-    lua_pushvalue(L, 1);
-    if (!measure(&n) || !scan(&n, 0)) return heed_bind_raise(L);
-    if (dtype < 0)
-      dtype = n.any_float ? HEED_FLOAT32
-              : n.any_integer ? HEED_INT64
-              : n.any_bool ? HEED_BOOL : HEED_FLOAT32;
-    heed_tensor **result = heed_bind_box(L);
-    heed_tensor *t = heed_tensor_new("tensor", (heed_dtype)dtype, &n.shape);
-    if (!t) return heed_bind_raise(L);
-    heed_bind_fill(result, t);
-    int64_t at = 0;
-    lua_pushvalue(L, 1);
-    fill(L, t, 0, &at);
-    lua_pop(L, 1);
-  }
-  heed_tensor *t = heed_bind_test(L, -1);
-  if (require && !heed_dtype_is_float(t->dtype))
-    return luaL_error(L, "tensor: only float tensors can require gradients, "
-                      "got %s", heed_dtype_name(t->dtype));
-  t->requires_grad = require;
-  heed_bind_collect(L);
-  return 1;
-}
-
-/* -- to Lua values -- */
-
-static void push_element(lua_State *L, const heed_tensor *t, int64_t at) {
-  heed_value v = heed_element(t->dtype, t->storage->data, at);
-  if (t->dtype == HEED_BOOL) lua_pushboolean(L, v.i != 0);
-  else if (heed_dtype_is_float(t->dtype)) lua_pushnumber(L, v.f);
-  else lua_pushinteger(L, v.i);
-}
-
-static void push_nested(lua_State *L, const heed_tensor *t, int depth,
-                        int64_t at) {
-  if (depth == t->shape.ndim) {
-    push_element(L, t, at);
-    return;
-  }
-  int64_t n = t->shape.dim[depth];
-  lua_createtable(L, n < INT_MAX ? (int)n : 0, 0);
-  for (int64_t i = 0; i < n; i++) {
-    push_nested(L, t, depth + 1, at + i * t->stride[depth]);
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
-static int to_table(lua_State *L) {
-  heed_tensor *t = heed_bind_check(L, 1, "totable: x");
-  luaL_checkstack(L, HEED_MAX_DIM + 4, "totable");
-  push_nested(L, t, 0, t->offset);
-  return 1;
-}
-
-static int item(lua_State *L) {
-  heed_tensor *t = heed_bind_check(L, 1, "item: x");
-  if (heed_tensor_numel(t) != 1)
-    return luaL_error(L, "item: x must have one element, got %s",
-                      heed_tensor_text(t));
-  push_element(L, t, t->offset);
-  return 1;
-}
+/* -- looking -- */
 
 static int numel(lua_State *L) {
   lua_pushinteger(L, heed_tensor_numel(heed_bind_check(L, 1, "numel: x")));
@@ -401,6 +208,17 @@ static void push_shape(lua_State *L, const heed_shape *s) {
   }
 }
 
+/* Argument 2 as a dimension of t, from 0; raises when it is none. */
+static int read_dim(lua_State *L, const char *func, const heed_tensor *t) {
+  int ok, ndim = t->shape.ndim;
+  lua_Integer d = lua_tointegerx(L, 2, &ok);
+  if (!ok || d == 0 || d > ndim || d < -ndim)
+    luaL_error(L, "%s: dim must be 1..%d or -%d..-1 for x %s, got %s", func,
+               ndim, ndim, heed_shape_text(&t->shape),
+               heed_bind_describe(L, 2));
+  return (int)(d > 0 ? d - 1 : d + ndim);
+}
+
 /* size([dim]): one size, or all of them as several results */
 static int size(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "size: x");
@@ -409,13 +227,26 @@ static int size(lua_State *L) {
     for (int d = 0; d < ndim; d++) lua_pushinteger(L, t->shape.dim[d]);
     return ndim;
   }
-  int ok;
-  lua_Integer d = lua_tointegerx(L, 2, &ok);
-  if (!ok || d == 0 || d > ndim || d < -ndim)
-    return luaL_error(L, "size: dim must be 1..%d or -%d..-1 for x %s, got "
-                      "%s", ndim, ndim, heed_shape_text(&t->shape),
-                      heed_bind_describe(L, 2));
-  lua_pushinteger(L, t->shape.dim[d > 0 ? d - 1 : d + ndim]);
+  lua_pushinteger(L, t->shape.dim[read_dim(L, "size", t)]);
+  return 1;
+}
+
+/* stride([dim]): how far apart, in elements, neighbours of a dimension lie;
+   of all dimensions as several results */
+static int stride(lua_State *L) {
+  heed_tensor *t = heed_bind_check(L, 1, "stride: x");
+  int ndim = t->shape.ndim;
+  if (!lua_isnoneornil(L, 2)) {
+    lua_pushinteger(L, t->stride[read_dim(L, "stride", t)]);
+    return 1;
+  }
+  for (int d = 0; d < ndim; d++) lua_pushinteger(L, t->stride[d]);
+  return ndim;
+}
+
+/* How many elements of the storage lie before the first one? */
+static int storage_offset(lua_State *L) {
+  lua_pushinteger(L, heed_bind_check(L, 1, "storage_offset: x")->offset);
   return 1;
 }
 
@@ -532,8 +363,8 @@ static int set(lua_State *L) {
 
 void heed_bind_tensors(lua_State *L) {
   static const luaL_Reg methods[] = {
-      {"totable", to_table}, {"item", item}, {"numel", numel},
-      {"size", size}, {"is_contiguous", is_contiguous},
+      {"numel", numel}, {"size", size}, {"stride", stride},
+      {"storage_offset", storage_offset}, {"is_contiguous", is_contiguous},
       {"shares", shares}, {"element_size", element_size}, {NULL, NULL}};
   static const luaL_Reg meta[] = {
       {"__gc", release}, {"__close", release}, {"__len", length},
@@ -553,6 +384,4 @@ void heed_bind_tensors(lua_State *L) {
   /* Lua adds methods and operators here (lua/heed/init.lua) */
   lua_setfield(L, -3, "methods");
   lua_setfield(L, -2, "metatable");
-  lua_pushcfunction(L, new_tensor);
-  lua_setfield(L, -2, "tensor");
 }

@@ -84,14 +84,15 @@ int heed_run(const char *name, heed_tensor *const *in, int nin,
   }
   heed_attr attr[HEED_MAX_PARAM];
   heed_tensor *inputs[HEED_MAX_PARAM] = {0};
-  bool list = op->nparam > 0 && op->param[0].kind == HEED_KIND_TENSORS;
+  const heed_param *end = heed_op_input(op, op->ninput - 1);
+  bool list = end && end->kind == HEED_KIND_TENSORS;
   heed_op_defaults(op, attr);
   if (!read_attributes(op, attributes, attr)) return -1;
   if (!list && nin > op->ninput) {
     heed_fail("%s: takes %d inputs, got %d", name, op->ninput, nin);
     return -1;
   }
-  for (int i = 0; !list && i < op->ninput; i++) {
+  for (int i = 0; i < op->ninput - list; i++) {
     inputs[i] = i < nin ? in[i] : NULL;
     if (!inputs[i] && !heed_op_input(op, i)->optional) {
       heed_fail("%s: %s is missing", name, heed_op_input(op, i)->name);

@@ -81,3 +81,20 @@ void heed_element_store(heed_dtype d, void *data, int64_t at, bool whole,
     default: ((double *)data)[at] = f;
   }
 }
+
+bool heed_dtype_holds(heed_dtype d, bool whole, heed_value v) {
+  if (!heed_dtype_is_integer(d)) return true;
+  if (!whole && !(v.f >= -0x1p63 && v.f < 0x1p63)) return false;
+  int64_t i = whole ? v.i : (int64_t)v.f;
+  if (d == HEED_UINT8) return i >= 0 && i <= UINT8_MAX;
+  return d == HEED_INT64 || (i >= INT32_MIN && i <= INT32_MAX);
+}
+
+const char *heed_dtype_range(heed_dtype d) {
+  switch (d) {
+    case HEED_UINT8: return "0..255";
+    case HEED_INT32: return "-2147483648..2147483647";
+    case HEED_INT64: return "-9223372036854775808..9223372036854775807";
+    default: return "any number";
+  }
+}

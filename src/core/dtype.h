@@ -50,4 +50,10 @@ double heed_element_float(heed_dtype d, const void *data, int64_t at);
 void heed_element_store(heed_dtype d, void *data, int64_t at, bool whole,
                         heed_value v);
 
+/* Does the number lie in the range of an integer dtype? Fractions are cut, a
+   NaN does not. True for floats, which round, and bools. */
+bool heed_dtype_holds(heed_dtype d, bool whole, heed_value v);
+/* "0..255" */
+const char *heed_dtype_range(heed_dtype d);
+
 #endif

@@ -1,10 +1,25 @@
-/* iter - loops over the elements of several tensors. Layer: core. */
+/*
+ * iter - loops over the elements of several tensors. Layer: core.
+ *
+ * heed_iter_map walks in the order of the result's memory. An operand that
+ * lies across it, as a transpose does, would be read one element from each
+ * cache line. So a tile of it is turned first: read line by line into a
+ * buffer, from which rows then come without gaps.
+ *
+ *     result   0 1 2 3     operand  0 4 8 c     tile, turned  0 4 8 c
+ *     (by      4 5 6 7     (by      1 5 9 d     by reading    1 5 9 d
+ *     rows)    8 9 a b     columns) 2 6 a e     down columns  2 6 a e
+ */
 #include "core/iter.h"
 
-#include "base/parallel.h"
+#include <stdlib.h>
 
-void heed_iter_init(heed_iter *it, const heed_shape *shape, int ntensor,
-                    heed_tensor *const *t) {
+#include "base/parallel.h"
+#include "kernel/kernel.h"
+
+/* Sets tensors, and dimensions that are not 1, none joined yet. */
+static void set(heed_iter *it, const heed_shape *shape, int ntensor,
+                heed_tensor *const *t) {
   it->ntensor = ntensor;
   it->ndim = 0;
   for (int k = 0; k < ntensor; k++) {
@@ -13,24 +28,48 @@ void heed_iter_init(heed_iter *it, const heed_shape *shape, int ntensor,
   }
   for (int d = 0; d < shape->ndim; d++) {
     if (shape->dim[d] == 1) continue;
-    int64_t step[HEED_ITER_MAX];
-    bool joins = it->ndim > 0;
+    it->dim[it->ndim] = shape->dim[d];
     for (int k = 0; k < ntensor; k++) {
       int own = d - (shape->ndim - t[k]->shape.ndim);
-      step[k] = own < 0 || t[k]->shape.dim[own] == 1
-                    ? 0
-                    : t[k]->stride[own] * (int64_t)it->size[k];
-      joins = joins && it->stride[k][it->ndim - 1] == step[k] * shape->dim[d];
+      it->stride[k][it->ndim] =
+          own < 0 || t[k]->shape.dim[own] == 1
+              ? 0
+              : t[k]->stride[own] * (int64_t)it->size[k];
     }
-    int at = joins ? it->ndim - 1 : it->ndim++;
-    it->dim[at] = joins ? it->dim[at] * shape->dim[d] : shape->dim[d];
-    for (int k = 0; k < ntensor; k++) it->stride[k][at] = step[k];
+    it->ndim++;
   }
-  if (it->ndim == 0) {
-    it->ndim = 1;
+}
+
+/* Joins dimensions that lie one behind the other in every tensor. */
+static void join(heed_iter *it) {
+  int n = 0;
+  for (int d = 0; d < it->ndim; d++) {
+    bool joins = n > 0;
+    for (int k = 0; joins && k < it->ntensor; k++)
+      joins = it->stride[k][n - 1] == it->stride[k][d] * it->dim[d];
+    int at = joins ? n - 1 : n++;
+    it->dim[at] = joins ? it->dim[at] * it->dim[d] : it->dim[d];
+    for (int k = 0; k < it->ntensor; k++)
+      it->stride[k][at] = it->stride[k][d];
+  }
+  if (n == 0) { /* one element */
+    n = 1;
     it->dim[0] = 1;
-    for (int k = 0; k < ntensor; k++) it->stride[k][0] = 0;
+    for (int k = 0; k < it->ntensor; k++) it->stride[k][0] = 0;
   }
+  it->ndim = n;
+}
+
+void heed_iter_init(heed_iter *it, const heed_shape *shape, int ntensor,
+                    heed_tensor *const *t) {
+  set(it, shape, ntensor, t);
+  join(it);
+}
+
+static int64_t count(const heed_iter *it) {
+  int64_t n = 1;
+  for (int d = 0; d < it->ndim; d++) n *= it->dim[d];
+  return n;
 }
 
 typedef struct run {
@@ -70,7 +109,139 @@ static void run_range(void *context, int64_t begin, int64_t end, int worker) {
 void heed_iter_run(const heed_iter *it, int64_t grain, heed_row_fn *fn,
                    void *context) {
   run r = {it, fn, context, it->dim[it->ndim - 1]};
-  int64_t n = 1;
-  for (int d = 0; d < it->ndim; d++) n *= it->dim[d];
-  heed_parallel(n, grain, run_range, &r);
+  heed_parallel(count(it), grain, run_range, &r);
+}
+
+/* ---- elementwise, in any order ------------------------------------------ */
+
+/* Should dimension a be outside of b? By the result's strides first. */
+static bool outer(const heed_iter *it, int a, int b) {
+  for (int k = 0; k < it->ntensor; k++) {
+    int64_t x = llabs(it->stride[k][a]), y = llabs(it->stride[k][b]);
+    if (x != y) return x > y;
+  }
+  return false;
+}
+
+static void swap(heed_iter *it, int a, int b) {
+  int64_t dim = it->dim[a];
+  it->dim[a] = it->dim[b];
+  it->dim[b] = dim;
+  for (int k = 0; k < it->ntensor; k++) {
+    int64_t stride = it->stride[k][a];
+    it->stride[k][a] = it->stride[k][b];
+    it->stride[k][b] = stride;
+  }
+}
+
+/* Sorts the dimensions, those of the widest strides first. */
+static void order(heed_iter *it) {
+  for (int d = 1; d < it->ndim; d++)
+    for (int at = d; at > 0 && outer(it, at, at - 1); at--)
+      swap(it, at, at - 1);
+}
+
+#define TILE 64
+#define PITCH (TILE + 8) /* so that rows of a buffer share fewer cache sets */
+
+/* A walk over tiles of dimensions `down` and the last one. */
+typedef struct tiles {
+  const heed_iter *it;
+  heed_row_fn *fn;
+  void *context;
+  int down;
+  heed_loop_turn *turn[HEED_ITER_MAX]; /* of operands that lie along it */
+  int64_t rows, columns; /* tiles along `down`, along the last */
+} tiles;
+
+static void run_tile(const tiles *t, char *const *data, int64_t rows,
+                     int64_t columns) {
+  const heed_iter *it = t->it;
+  const int last = it->ndim - 1;
+  _Alignas(64) char buffer[HEED_ITER_MAX - 1][TILE * PITCH * sizeof(double)];
+  char *row[HEED_ITER_MAX];
+  int64_t step[HEED_ITER_MAX], stride[HEED_ITER_MAX];
+  for (int k = 0; k < it->ntensor; k++) {
+    int64_t size = (int64_t)it->size[k];
+    row[k] = data[k];
+    step[k] = it->stride[k][t->down];
+    stride[k] = it->stride[k][last] / size;
+    if (!t->turn[k]) continue;
+    t->turn[k](rows, columns, buffer[k - 1], PITCH, data[k], stride[k]);
+    row[k] = buffer[k - 1];
+    step[k] = PITCH * size;
+    stride[k] = 1;
+  }
+  for (int64_t i = 0; i < rows; i++) {
+    t->fn(t->context, columns, row, stride);
+    for (int k = 0; k < it->ntensor; k++) row[k] += step[k];
+  }
+}
+
+static int64_t part(int64_t n, int64_t at) {
+  return n - at < TILE ? n - at : TILE;
+}
+
+static void run_tiles(void *context, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const tiles *t = context;
+  const heed_iter *it = t->it;
+  const int last = it->ndim - 1;
+  for (; begin < end; begin++) {
+    int64_t rest = begin / t->columns, j = begin % t->columns * TILE;
+    int64_t i = rest % t->rows * TILE;
+    rest /= t->rows;
+    char *data[HEED_ITER_MAX];
+    for (int k = 0; k < it->ntensor; k++)
+      data[k] = it->data[k] + i * it->stride[k][t->down] +
+                j * it->stride[k][last];
+    for (int d = last - 1; d >= 0; d--) {
+      if (d == t->down) continue;
+      for (int k = 0; k < it->ntensor; k++)
+        data[k] += rest % it->dim[d] * it->stride[k][d];
+      rest /= it->dim[d];
+    }
+    run_tile(t, data, part(it->dim[t->down], i), part(it->dim[last], j));
+  }
+}
+
+/* Finds the dimension along which operands lie that lie across the rows, and
+   marks them. Where they are small, lines stay in the cache anyway. */
+static bool find_turned(const heed_iter *it, heed_tensor *const *t,
+                        tiles *w) {
+  const int last = it->ndim - 1;
+  bool any = false;
+  if (it->dim[last] < 8 || count(it) < TILE * TILE) return false;
+  for (int k = 1; k < it->ntensor; k++) {
+    int64_t size = (int64_t)it->size[k], across = it->stride[k][last];
+    if (across == 0 || across == size) continue;
+    for (int d = 0; d < last && !w->turn[k]; d++) {
+      if (it->stride[k][d] != size || it->dim[d] < 8) continue;
+      if (any && d != w->down) continue;
+      w->turn[k] = heed_kernel.turn[t[k]->dtype];
+      w->down = d;
+      any = true;
+    }
+  }
+  return any;
+}
+
+void heed_iter_map(const heed_shape *shape, int ntensor,
+                   heed_tensor *const *t, int64_t grain, heed_row_fn *fn,
+                   void *context) {
+  heed_iter it;
+  set(&it, shape, ntensor, t);
+  order(&it);
+  join(&it);
+  tiles w = {&it, fn, context, 0, {NULL}, 0, 0};
+  if (!find_turned(&it, t, &w)) {
+    heed_iter_run(&it, grain, fn, context);
+    return;
+  }
+  w.rows = (it.dim[w.down] + TILE - 1) / TILE;
+  w.columns = (it.dim[it.ndim - 1] + TILE - 1) / TILE;
+  int64_t tiles_count = w.rows * w.columns;
+  for (int d = 0; d < it.ndim - 1; d++)
+    if (d != w.down) tiles_count *= it.dim[d];
+  heed_parallel(tiles_count, 1 + grain / (TILE * TILE), run_tiles, &w);
 }

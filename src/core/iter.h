@@ -27,8 +27,17 @@ void heed_iter_init(heed_iter *it, const heed_shape *shape, int ntensor,
 /* One row: n elements, pointers to the first, strides in elements. */
 typedef void heed_row_fn(void *context, int64_t n, char *const *data,
                          const int64_t *stride);
-/* Calls fn for every row, over the threads; `grain` elements at least. */
+/* Calls fn for every row, over the threads, `grain` elements at least; in
+   row-major order when that is all of them. */
 void heed_iter_run(const heed_iter *it, int64_t grain, heed_row_fn *fn,
+                   void *context);
+
+/* The same for t[0] as the result and the others as operands, in whatever
+   order is the fastest: fn must treat each element by itself. The result may
+   be an operand itself (the same elements in the same places), and else
+   overlaps none. fn may get copies of operands, and its result be copied. */
+void heed_iter_map(const heed_shape *shape, int ntensor,
+                   heed_tensor *const *t, int64_t grain, heed_row_fn *fn,
                    void *context);
 
 #endif

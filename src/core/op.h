@@ -19,7 +19,7 @@
 typedef enum heed_kind {
   HEED_KIND_TENSOR,  /* a tensor */
   HEED_KIND_OPERAND, /* a tensor or a plain number */
-  HEED_KIND_TENSORS, /* a list of tensors; an op has at most this one input */
+  HEED_KIND_TENSORS, /* a list of tensors, the last of the inputs */
   HEED_KIND_INT,
   HEED_KIND_POSITION, /* an element or class number: from 1 in Lua, 0 in C */
   HEED_KIND_FLOAT,

@@ -34,9 +34,30 @@ typedef uint16_t half;
 #define TO_INTEGER(to, To)                              \
   TO_NUMBER(to, To)                                     \
   LOOP1(to##_float16, To, half, whole(READ_F16(a)))     \
-  LOOP1(to##_bfloat16, To, half, whole(READ_BF16(a)))   \
-  LOOP1(to##_float32, To, float, whole(a))              \
-  LOOP1(to##_float64, To, double, whole(a))
+  LOOP1(to##_bfloat16, To, half, whole(READ_BF16(a)))
+
+/* Floats to integers of 32 bits or less: by a plain conversion, which has a
+   vector instruction, where a whole piece is within int32. */
+#define PIECE 256
+#define FROM_FLOAT(name, To, From)                                         \
+  LOOP1(name##_any, To, From, whole(a))                                    \
+  static void name(int64_t n, void *to, int64_t sy, const void *from,      \
+                   int64_t sa) {                                           \
+    for (int64_t at = 0; at < n; at += PIECE) {                            \
+      const int64_t m = n - at < PIECE ? n - at : PIECE;                   \
+      const From *a = (const From *)from + at * sa;                        \
+      To *y = (To *)to + at * sy;                                          \
+      int wide = sy != 1 || sa != 1;                                       \
+      for (int64_t i = 0; sa == 1 && i < m; i++)                           \
+        wide |= !(a[i] > (From)-0x1p31) | !(a[i] < (From)0x1p31);          \
+      if (wide) {                                                          \
+        name##_any(m, y, sy, a, sa);                                       \
+      } else {                                                             \
+        INDEPENDENT for (int64_t i = 0; i < m; i++)                        \
+          y[i] = (To)(int32_t)a[i];                                        \
+      }                                                                    \
+    }                                                                      \
+  }
 #define TO_FLOAT(to, To)                                \
   TO_NUMBER(to, To)                                     \
   LOOP1(to##_float16, To, half, READ_F16(a))            \
@@ -64,6 +85,12 @@ TO_BOOL(bool)
 TO_INTEGER(uint8, uint8_t)
 TO_INTEGER(int32, int32_t)
 TO_INTEGER(int64, int64_t)
+FROM_FLOAT(uint8_float32, uint8_t, float)
+FROM_FLOAT(uint8_float64, uint8_t, double)
+FROM_FLOAT(int32_float32, int32_t, float)
+FROM_FLOAT(int32_float64, int32_t, double)
+LOOP1(int64_float32, int64_t, float, whole(a))
+LOOP1(int64_float64, int64_t, double, whole(a))
 TO_HALF(float16, heed_float16_of_float)
 LOOP1(float16_float16, half, half, a)
 LOOP1(float16_bfloat16, half, half, heed_float16_of_float(READ_BF16(a)))

@@ -24,6 +24,28 @@ typedef void heed_loop1(int64_t n, void *y, int64_t sy, const void *a,
 typedef void heed_loop2(int64_t n, void *y, int64_t sy, const void *a,
                         int64_t sa, const void *b, int64_t sb);
 
+/* y[i*sy] = f(a[i*sa], b[i*sb], c[i*sc]) with a number; y may be a with the
+   same stride. */
+typedef void heed_loop3(int64_t n, void *y, int64_t sy, const void *a,
+                        int64_t sa, const void *b, int64_t sb, const void *c,
+                        int64_t sc, double value);
+/* The same as heed_loop1 and 2 of functions that numbers tune. */
+#define HEED_TUNED_MAX 3
+#define HEED_POLYGAMMA_MAX 170 /* 171! overflows */
+typedef void heed_loop1_tuned(int64_t n, void *y, int64_t sy, const void *a,
+                              int64_t sa, const double *p);
+typedef void heed_loop2_tuned(int64_t n, void *y, int64_t sy, const void *a,
+                              int64_t sa, const void *b, int64_t sb,
+                              const double *p);
+/* y[i*sy] = test[i*st] ? a[i*sa] : b[i*sb]; y may be a or b. */
+typedef void heed_loop_pick(int64_t n, void *y, int64_t sy, const void *test,
+                            int64_t st, const void *a, int64_t sa,
+                            const void *b, int64_t sb);
+
+/* y[i*pitch + j] = x[j*stride + i]: rows of what lies in columns. */
+typedef void heed_loop_turn(int64_t rows, int64_t columns, void *y,
+                            int64_t pitch, const void *x, int64_t stride);
+
 typedef enum heed_unary {
 #define UNARY(name) HEED_UNARY_##name,
 #include "kernel/unary.def"
@@ -37,6 +59,21 @@ typedef enum heed_binary {
 #undef BINARY
   HEED_NBINARY
 } heed_binary;
+
+typedef enum heed_ternary {
+  HEED_TERNARY_clamp,   /* a within b .. c */
+  HEED_TERNARY_lerp,    /* a + c (b - a) */
+  HEED_TERNARY_addcmul, /* a + value b c */
+  HEED_TERNARY_addcdiv, /* a + value b / c */
+  HEED_NTERNARY
+} heed_ternary;
+
+typedef enum heed_tuned {
+#define TUNED(name) HEED_TUNED_##name,
+#include "kernel/tuned.def"
+#undef TUNED
+  HEED_NTUNED
+} heed_tuned;
 
 /* The numbers of a step; how they meet is told in optim.c. */
 typedef struct heed_adam {
@@ -67,10 +104,16 @@ typedef struct heed_gemm_loops {
 } heed_gemm_loops;
 
 typedef struct heed_kernels {
-  /* elementwise.c; NULL where a dtype has no such function. Comparisons
-     write bool. */
+  /* arithmetic.c, compare.c, maths.c, special.c, activation.c; NULL where a
+     dtype has no such function. Comparisons write bool. tuned_bwd takes the
+     operand and the gradient of the result. */
   heed_loop1 *unary[HEED_NUNARY][HEED_NDTYPE];
   heed_loop2 *binary[HEED_NBINARY][HEED_NDTYPE];
+  heed_loop3 *ternary[HEED_NTERNARY][HEED_NDTYPE];
+  heed_loop1_tuned *tuned[HEED_NTUNED][HEED_NDTYPE];
+  heed_loop2_tuned *tuned_bwd[HEED_NTUNED][HEED_NDTYPE];
+  heed_loop_pick *pick[HEED_NDTYPE]; /* choose.c */
+  heed_loop_turn *turn[HEED_NDTYPE]; /* turn.c */
 
   heed_loop1 *cast[HEED_NDTYPE][HEED_NDTYPE]; /* cast.c: [to][from] */
 
@@ -148,7 +191,7 @@ extern heed_kernels heed_kernel;
 extern const char *heed_kernel_isa;
 bool heed_kernels_select(void);
 
-/* heed_fill_elementwise_avx2 and so on. */
+/* heed_fill_arithmetic_avx2 and so on. */
 #define HEED_JOIN3(a, b, c) a##_##b##_##c
 #define HEED_JOIN(a, b, c) HEED_JOIN3(a, b, c)
 #define HEED_FILL(part) void HEED_JOIN(heed_fill, part, HEED_ISA)( \

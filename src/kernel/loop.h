@@ -91,4 +91,77 @@
     }                                                                   \
   }
 
+/* Loops of heed_loop3: an expression in a, b, c and the number `value`. */
+#define LOOP3(name, T, expression)                                         \
+  static void name(int64_t n, void *to, int64_t sy, const void *from_a,    \
+                   int64_t sa, const void *from_b, int64_t sb,             \
+                   const void *from_c, int64_t sc, double value) {         \
+    T *y = to;                                                             \
+    const T *pa = from_a, *pb = from_b, *pc = from_c;                       \
+    (void)value;                                                           \
+    if (sy == 1 && sa == 1 && sb == 1 && sc == 1) {                        \
+      INDEPENDENT for (int64_t i = 0; i < n; i++) {                        \
+        const T a = pa[i], b = pb[i], c = pc[i];                           \
+        y[i] = (T)(expression);                                            \
+      }                                                                    \
+    } else if (sy == 1 && sa == 1 && sb == 1 && sc == 0 && n > 0) {        \
+      const T c = *pc;                                                     \
+      INDEPENDENT for (int64_t i = 0; i < n; i++) {                        \
+        const T a = pa[i], b = pb[i];                                      \
+        y[i] = (T)(expression);                                            \
+      }                                                                    \
+    } else if (sy == 1 && sa == 1 && sb == 0 && sc == 0 && n > 0) {        \
+      const T b = *pb, c = *pc;                                            \
+      INDEPENDENT for (int64_t i = 0; i < n; i++) {                        \
+        const T a = pa[i];                                                 \
+        y[i] = (T)(expression);                                            \
+      }                                                                    \
+    } else {                                                               \
+      for (int64_t i = 0; i < n; i++) {                                    \
+        const T a = pa[i * sa], b = pb[i * sb], c = pc[i * sc];            \
+        y[i * sy] = (T)(expression);                                       \
+      }                                                                    \
+    }                                                                      \
+  }
+
+/* Functions that numbers p[0], p[1] ... tune: of a, and of a and b. */
+#define TUNED1(name, T, expression)                                   \
+  static void name(int64_t n, void *to, int64_t sy, const void *from, \
+                   int64_t sa, const double *restrict p) {            \
+    T *y = to;                                                        \
+    const T *pa = from;                                               \
+    (void)p;                                                          \
+    if (sy == 1 && sa == 1) {                                         \
+      INDEPENDENT for (int64_t i = 0; i < n; i++) {                   \
+        const T a = pa[i];                                            \
+        y[i] = (T)(expression);                                       \
+      }                                                               \
+      return;                                                         \
+    }                                                                 \
+    for (int64_t i = 0; i < n; i++) {                                 \
+      const T a = pa[i * sa];                                         \
+      y[i * sy] = (T)(expression);                                    \
+    }                                                                 \
+  }
+
+#define TUNED2(name, T, expression)                                     \
+  static void name(int64_t n, void *to, int64_t sy, const void *from_a, \
+                   int64_t sa, const void *from_b, int64_t sb,          \
+                   const double *restrict p) {                          \
+    T *y = to;                                                          \
+    const T *pa = from_a, *pb = from_b;                                 \
+    (void)p;                                                            \
+    if (sy == 1 && sa == 1 && sb == 1) {                                \
+      INDEPENDENT for (int64_t i = 0; i < n; i++) {                     \
+        const T a = pa[i], b = pb[i];                                   \
+        y[i] = (T)(expression);                                         \
+      }                                                                 \
+      return;                                                           \
+    }                                                                   \
+    for (int64_t i = 0; i < n; i++) {                                   \
+      const T a = pa[i * sa], b = pb[i * sb];                           \
+      y[i * sy] = (T)(expression);                                      \
+    }                                                                   \
+  }
+
 #endif

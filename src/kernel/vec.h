@@ -42,6 +42,7 @@ typedef int32_t vi __attribute__((vector_size(VEC_BYTES)));
 typedef int64_t vl __attribute__((vector_size(VEC_BYTES)));
 /* for sums that may wrap */
 typedef uint32_t vu __attribute__((vector_size(VEC_BYTES)));
+typedef uint64_t vul __attribute__((vector_size(VEC_BYTES)));
 /* VD floats, what a vd is made from */
 typedef float vec_half __attribute__((vector_size(VEC_BYTES / 2)));
 
@@ -369,57 +370,5 @@ VEC_INLINE vf vf_gelu_tanh_slope(vf x) {
   vf s = vf_sigmoid(u), rest = vf_sigmoid(-u);
   return s * (x * rest * (x * x * 0.21406445f + 1.5957691f) + 1.0f);
 }
-
-/* ---- sine and cosine ----------------------------------------------------
- * In doubles: x = k pi / 2 + r, |r| <= pi / 4, then the series of sin r or
- * cos r by the last bits of k. Right for |x| <= VEC_TURNS; k times the first
- * part of pi / 2 is exact. The result is the exact one, rounded, nearly
- * always.
- */
-#define VEC_TURNS 1e6f
-
-/* sin(x + quarter pi / 2) */
-VEC_INLINE vd vd_sin_quarter(vd x, int64_t quarter) {
-  const vd shifter = vd_all(0x1.8p52);
-  vd shifted = x * 0.63661977236758134 + shifter; /* 2 / pi */
-  vd k = shifted - shifter;
-  vd r = x - k * 0x1.921fb544p0 - k * 0x1.0b4611a626331p-34;
-  vd s = r * r;
-  vd sine = s * (-1.0 / 39916800) + 1.0 / 362880;
-  sine = sine * s - 1.0 / 5040;
-  sine = sine * s + 1.0 / 120;
-  sine = sine * s - 1.0 / 6;
-  sine = r * (sine * s + 1.0);
-  vd cosine = s * (1.0 / 479001600) - 1.0 / 3628800;
-  cosine = cosine * s + 1.0 / 40320;
-  cosine = cosine * s - 1.0 / 720;
-  cosine = cosine * s + 1.0 / 24;
-  cosine = cosine * s - 0.5;
-  cosine = cosine * s + 1.0;
-  vl q = (vl)shifted + quarter;
-  vd y = vd_pick(-(q & 1), cosine, sine);
-  return (vd)((vl)y ^ ((q & 2) << 62));
-}
-
-/* The C library for lanes that are too far out, inf or NaN. Not inline: else
-   gcc calls it for every lane and picks afterwards. */
-static __attribute__((noinline, cold, unused)) void vec_sin_far(
-    float *out, const float *in, int64_t quarter) {
-  for (int i = 0; i < VF; i++)
-    if (!(fabsf(in[i]) <= VEC_TURNS))
-      out[i] = quarter ? cosf(in[i]) : sinf(in[i]);
-}
-
-VEC_INLINE vf vf_sin_quarter(vf x, int64_t quarter) {
-  float in[VF], out[VF];
-  vf_store(in, x);
-  vd_store_float(out, vd_sin_quarter(vd_load_float(in), quarter));
-  vd_store_float(out + VD, vd_sin_quarter(vd_load_float(in + VD), quarter));
-  if (vi_any(~(vf_abs(x) <= VEC_TURNS))) vec_sin_far(out, in, quarter);
-  return vf_load(out);
-}
-
-VEC_INLINE vf vf_sin(vf x) { return vf_sin_quarter(x, 0); }
-VEC_INLINE vf vf_cos(vf x) { return vf_sin_quarter(x, 1); }
 
 #endif

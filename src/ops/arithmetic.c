@@ -91,26 +91,6 @@ const heed_rule heed_rule_div = {
     .keep = {HEED_NEED(1), HEED_ALWAYS}, .promote = true, .to_float = true,
     .elementwise = true};
 
-static void find_zero(void *found, int64_t n, char *const *p,
-                      const int64_t *stride) {
-  const int64_t *b = (const int64_t *)p[0];
-  for (int64_t i = 0; i < n; i++)
-    if (b[i * stride[0]] == 0) *(bool *)found = true;
-}
-
-/* Integers cannot be divided by zero; floats give inf or nan. */
-static bool no_zero(const heed_call *c) {
-  heed_tensor *b = c->in[1];
-  if (heed_dtype_is_float(b->dtype)) return true;
-  bool found = false;
-  heed_iter it;
-  heed_iter_init(&it, &b->shape, 1, &b);
-  heed_iter_run(&it, INT64_MAX, find_zero, &found);
-  return !found || heed_fail("%s: b %s holds a 0, and integers cannot be "
-                             "divided by it", c->op->name,
-                             heed_tensor_text(b));
-}
-
 /***
 The quotient rounded down, as Lua's `//`.
 @function floor_div
@@ -121,7 +101,8 @@ The quotient rounded down, as Lua's `//`.
 @usage heed.tensor{-7, 7}:floor_div(2) --> -4 3
 */
 static bool floor_div_check(heed_call *c) {
-  return heed_each_check2(c, HEED_BINARY_floor_div, false) && no_zero(c);
+  return heed_each_check2(c, HEED_BINARY_floor_div, false) &&
+         heed_each_no_zero(c);
 }
 static bool floor_div_fwd(heed_call *c) {
   return heed_each_run2(c, heed_kernel.binary[HEED_BINARY_floor_div]
@@ -141,7 +122,8 @@ The remainder a - (a // b) * b, with the sign of b, as Lua's `%`.
 @usage heed.tensor{-7, 7}:remainder(3) --> 2 1
 */
 static bool remainder_check(heed_call *c) {
-  return heed_each_check2(c, HEED_BINARY_remainder, false) && no_zero(c);
+  return heed_each_check2(c, HEED_BINARY_remainder, false) &&
+         heed_each_no_zero(c);
 }
 static bool remainder_fwd(heed_call *c) {
   return heed_each_run2(c, heed_kernel.binary[HEED_BINARY_remainder]
@@ -162,6 +144,37 @@ const heed_rule heed_rule_remainder = {
     .promote = true, .elementwise = true};
 
 /***
+The remainder a - trunc(a / b) * b, with the sign of a, as C's fmod.
+@function fmod
+@param a tensor or number
+@param b tensor or number
+@return tensor of the broadcast shape in the common dtype
+@raise when the shapes do not fit, or integers are divided by 0
+@usage heed.tensor{-7, 7}:fmod(3) --> -1 1
+*/
+static bool fmod_check(heed_call *c) {
+  return heed_each_check2(c, HEED_BINARY_fmod, false) && heed_each_no_zero(c);
+}
+static bool fmod_fwd(heed_call *c) {
+  return heed_each_run2(
+      c, heed_kernel.binary[HEED_BINARY_fmod][c->in[0]->dtype]);
+}
+static bool fmod_bwd(heed_rule_call *r) {
+  /* a - trunc(a / b) b: da = g, db = -trunc(a / b) g */
+  heed_tensor *g = r->grad[0];
+  if (heed_needs(r, 0) && !heed_give(r, 0, g)) return false;
+  if (!heed_needs(r, 1)) return true;
+  heed_tensor *q = heed_do1(
+      r, HEED_OP_trunc, heed_do2(r, HEED_OP_div, heed_in(r, 0), heed_in(r, 1)));
+  return heed_give(r, 1, heed_do1(r, HEED_OP_neg,
+                                  heed_do2(r, HEED_OP_mul, q, g)));
+}
+const heed_rule heed_rule_fmod = {
+    .check = fmod_check, .forward = fmod_fwd, .backward = fmod_bwd,
+    .keep = {HEED_NEED(1), HEED_NEED(1)}, .promote = true,
+    .elementwise = true};
+
+/***
 The power a ^ b, element by element, with broadcasting.
 @function pow
 @param a tensor or number
@@ -170,22 +183,9 @@ The power a ^ b, element by element, with broadcasting.
 @raise when the shapes do not fit, or for integers to a negative power
 @usage heed.tensor{1, 2, 3}:pow(2) --> 1 4 9
 */
-static void find_negative(void *found, int64_t n, char *const *p,
-                          const int64_t *stride) {
-  const int64_t *b = (const int64_t *)p[0];
-  for (int64_t i = 0; i < n; i++)
-    if (b[i * stride[0]] < 0) *(bool *)found = true;
-}
 static bool pow_check(heed_call *c) {
-  heed_tensor *b = c->in[1];
-  if (!heed_each_check2(c, HEED_BINARY_pow, false)) return false;
-  if (heed_dtype_is_float(b->dtype)) return true;
-  bool found = false;
-  heed_iter it;
-  heed_iter_init(&it, &b->shape, 1, &b);
-  heed_iter_run(&it, INT64_MAX, find_negative, &found);
-  return !found || heed_fail("pow: an integer cannot be raised to a negative "
-                             "power; convert a to float32 first");
+  return heed_each_check2(c, HEED_BINARY_pow, false) &&
+         heed_each_no_negative(c);
 }
 static bool pow_fwd(heed_call *c) {
   return heed_each_run2(
@@ -202,10 +202,7 @@ static bool pow_bwd(heed_rule_call *r) {
                               heed_do2(r, HEED_OP_pow, a, less));
     t = heed_do2(r, HEED_OP_mul, g, t);
     heed_tensor *b0 = heed_do2(r, HEED_OP_eq, b, zero);
-    if (!t || !b0) return false;
-    heed_tensor *in[3] = {b0, zero, t};
-    if (!heed_give(r, 0, heed_do(r, heed_op_find("where"), in, 3, NULL)))
-      return false;
+    if (!heed_give(r, 0, heed_each_where(r, b0, zero, t))) return false;
   }
   if (!heed_needs(r, 1)) return true;
   heed_tensor *y = heed_kept_out(r, 0);
@@ -213,66 +210,13 @@ static bool pow_bwd(heed_rule_call *r) {
   heed_tensor *a0 = heed_do2(r, HEED_OP_logical_and,
                              heed_do2(r, HEED_OP_eq, a, zero),
                              heed_do2(r, HEED_OP_ge, b, zero));
-  if (!t || !a0) return false;
-  heed_tensor *in[3] = {a0, zero, t};
-  t = heed_do(r, heed_op_find("where"), in, 3, NULL);
+  t = heed_each_where(r, a0, zero, t);
   return heed_give(r, 1, heed_do2(r, HEED_OP_mul, g, t));
 }
 const heed_rule heed_rule_pow = {
     .check = pow_check, .forward = pow_fwd, .backward = pow_bwd,
     .keep = {HEED_ALWAYS, HEED_ALWAYS}, .keep_out = {HEED_NEED(1)},
     .promote = true, .elementwise = true};
-
-/* Of two operands the chosen one gets the gradient; equal ones half each. */
-static bool choose_bwd(heed_rule_call *r, heed_op_id better) {
-  heed_tensor *g = r->grad[0];
-  heed_tensor *half = heed_do2(r, HEED_OP_mul, g, heed_number(r, 0.5));
-  heed_tensor *same = heed_do2(r, HEED_OP_eq, heed_in(r, 0), heed_in(r, 1));
-  for (int i = 0; i < 2; i++) {
-    if (!heed_needs(r, i)) continue;
-    heed_tensor *won = heed_do2(r, better, heed_in(r, i), heed_in(r, 1 - i));
-    heed_tensor *t = heed_do2(r, HEED_OP_mul, g, won);
-    if (!same || !half || !t) return false;
-    heed_tensor *in[3] = {same, half, t};
-    if (!heed_give(r, i, heed_do(r, heed_op_find("where"), in, 3, NULL)))
-      return false;
-  }
-  return true;
-}
-
-/***
-The larger of a and b, element by element; NaN wins.
-@function maximum
-@param a tensor or number
-@param b tensor or number
-@return tensor of the broadcast shape in the common dtype
-@raise when the shapes do not fit
-@usage heed.tensor{1, 5}:maximum(3) --> 3 5
-*/
-HEED_BINARY_OP(maximum, false)
-static bool maximum_bwd(heed_rule_call *r) {
-  return choose_bwd(r, HEED_OP_gt);
-}
-const heed_rule heed_rule_maximum = {
-    .check = maximum_check, .forward = maximum_fwd, .backward = maximum_bwd,
-    .keep = {HEED_ALWAYS, HEED_ALWAYS}, .promote = true, .elementwise = true};
-
-/***
-The smaller of a and b, element by element; NaN wins.
-@function minimum
-@param a tensor or number
-@param b tensor or number
-@return tensor of the broadcast shape in the common dtype
-@raise when the shapes do not fit
-@usage heed.tensor{1, 5}:minimum(3) --> 1 3
-*/
-HEED_BINARY_OP(minimum, false)
-static bool minimum_bwd(heed_rule_call *r) {
-  return choose_bwd(r, HEED_OP_lt);
-}
-const heed_rule heed_rule_minimum = {
-    .check = minimum_check, .forward = minimum_fwd, .backward = minimum_bwd,
-    .keep = {HEED_ALWAYS, HEED_ALWAYS}, .promote = true, .elementwise = true};
 
 /***
 The negative -x.
@@ -316,3 +260,31 @@ HEED_UNARY_OP(sign, false)
 const heed_rule heed_rule_sign = {
     .check = sign_check, .forward = sign_fwd, .backward = heed_each_flat_bwd,
     .elementwise = true};
+
+/***
+The square x * x.
+@function square
+@param x tensor
+@return tensor like x
+@usage heed.tensor{2, -3}:square() --> 4 9
+*/
+HEED_UNARY_OP(square, false)
+static bool square_bwd(heed_rule_call *r) {
+  return heed_each_product(r, heed_each_times(r, heed_in(r, 0), 2));
+}
+const heed_rule heed_rule_square = {
+    .check = square_check, .forward = square_fwd, .backward = square_bwd,
+    .keep = {HEED_ALWAYS}, .elementwise = true};
+
+/***
+One over x.
+@function reciprocal
+@param x tensor; integers are taken as float32
+@return float tensor of the shape of x
+@usage heed.tensor{2, 4}:reciprocal() --> 0.5 0.25
+*/
+static bool reciprocal_bwd(heed_rule_call *r) {
+  heed_tensor *square = heed_each_square(r, heed_kept_out(r, 0));
+  return heed_each_product(r, heed_do1(r, HEED_OP_neg, square));
+}
+HEED_FUNCTION_OP(reciprocal, 0, HEED_ALWAYS)

@@ -5,33 +5,18 @@
 #include "base/error.h"
 #include "ops/each.h"
 
-static void row_where(void *context, int64_t n, char *const *p,
-                      const int64_t *s) {
-  size_t size = *(const size_t *)context;
-  const unsigned char *test = (const unsigned char *)p[1];
-#define PICK(type)                                                       \
-  for (int64_t i = 0; i < n; i++)                                        \
-    ((type *)p[0])[i * s[0]] = test[i * s[1]]                            \
-                                   ? ((const type *)p[2])[i * s[2]]      \
-                                   : ((const type *)p[3])[i * s[3]]
-  if (size == 1) {
-    PICK(unsigned char);
-  } else if (size == 4) {
-    PICK(uint32_t);
-  } else {
-    PICK(uint64_t);
-  }
-#undef PICK
+static void row_pick(void *loop, int64_t n, char *const *p,
+                     const int64_t *s) {
+  (*(heed_loop_pick **)loop)(n, p[0], s[0], p[1], s[1], p[2], s[2], p[3],
+                             s[3]);
 }
 
 /* result = test ? a : b, for operands of one dtype. */
 static void pick(heed_tensor *result, heed_tensor *test, heed_tensor *a,
                  heed_tensor *b) {
-  size_t size = heed_dtype_size(result->dtype);
-  heed_iter it;
-  heed_iter_init(&it, &result->shape, 4,
-                 (heed_tensor *[]){result, test, a, b});
-  heed_iter_run(&it, HEED_GRAIN, row_where, &size);
+  heed_loop_pick *loop = heed_kernel.pick[result->dtype];
+  heed_iter_map(&result->shape, 4, (heed_tensor *[]){result, test, a, b},
+                HEED_GRAIN, row_pick, &loop);
 }
 
 /* The three shapes of a choice, broadcast together into result 0. */
@@ -73,14 +58,13 @@ static bool where_fwd(heed_call *c) {
   return true;
 }
 static bool where_bwd(heed_rule_call *r) {
-  const heed_op *where = heed_op_find("where");
   heed_tensor *g = r->grad[0], *test = heed_in(r, 0);
   heed_tensor *zero = heed_number(r, 0);
-  if (!zero || !test) return false;
-  heed_tensor *a[3] = {test, g, zero}, *b[3] = {test, zero, g};
-  if (heed_needs(r, 1) && !heed_give(r, 1, heed_do(r, where, a, 3, NULL)))
+  if (heed_needs(r, 1) &&
+      !heed_give(r, 1, heed_each_where(r, test, g, zero)))
     return false;
-  return !heed_needs(r, 2) || heed_give(r, 2, heed_do(r, where, b, 3, NULL));
+  return !heed_needs(r, 2) ||
+         heed_give(r, 2, heed_each_where(r, test, zero, g));
 }
 const heed_rule heed_rule_where = {
     .check = where_check, .forward = where_fwd, .backward = where_bwd,
@@ -103,15 +87,13 @@ static bool masked_fill_fwd(heed_call *c) {
   return true;
 }
 static bool masked_fill_bwd(heed_rule_call *r) {
-  const heed_op *where = heed_op_find("where");
   heed_tensor *g = r->grad[0], *test = heed_in(r, 1);
   heed_tensor *zero = heed_number(r, 0);
-  if (!zero || !test) return false;
-  heed_tensor *kept[3] = {test, zero, g}, *filled[3] = {test, g, zero};
-  if (heed_needs(r, 0) && !heed_give(r, 0, heed_do(r, where, kept, 3, NULL)))
+  if (heed_needs(r, 0) &&
+      !heed_give(r, 0, heed_each_where(r, test, zero, g)))
     return false;
   return !heed_needs(r, 2) ||
-         heed_give(r, 2, heed_do(r, where, filled, 3, NULL));
+         heed_give(r, 2, heed_each_where(r, test, g, zero));
 }
 const heed_rule heed_rule_masked_fill = {
     .check = masked_fill_check, .forward = masked_fill_fwd,
@@ -140,13 +122,16 @@ static bool clamp_check(heed_call *c) {
                        heed_shape_text(&c->in[0]->shape),
                        heed_input_name(c, i),
                        heed_shape_text(&c->in[i]->shape));
-  if (!heed_kernel.binary[HEED_BINARY_maximum][c->in[0]->dtype])
+  if (!heed_kernel.ternary[HEED_TERNARY_clamp][c->in[0]->dtype])
     return heed_each_undefined(c);
   heed_out(c, 0, c->in[0]->dtype, &shape);
   return true;
 }
 static bool clamp_fwd(heed_call *c) {
   heed_tensor *from = c->in[0], *y = c->out[0];
+  if (c->in[1] && c->in[2])
+    return heed_each_run3(
+        c, heed_kernel.ternary[HEED_TERNARY_clamp][y->dtype], 0);
   for (int i = 1; i < 3; i++) {
     if (!c->in[i]) continue;
     heed_binary f = i == 1 ? HEED_BINARY_maximum : HEED_BINARY_minimum;
@@ -157,15 +142,22 @@ static bool clamp_fwd(heed_call *c) {
 }
 static bool clamp_bwd(heed_rule_call *r) {
   heed_tensor *x = heed_in(r, 0), *g = r->grad[0], *inside = NULL;
+  const bool both = r->node->in[1].value && r->node->in[2].value;
   for (int i = 1; i < 3; i++) {
     if (!r->node->in[i].value) continue;
-    heed_tensor *side = heed_do2(r, i == 1 ? HEED_OP_ge : HEED_OP_le, x,
-                                 heed_in(r, i));
+    const bool low = i == 1;
+    heed_tensor *bound = heed_in(r, i);
+    heed_tensor *side = heed_do2(r, low ? HEED_OP_ge : HEED_OP_le, x, bound);
     inside = inside ? heed_do2(r, HEED_OP_logical_and, inside, side) : side;
-    if (heed_needs(r, i)) {
-      heed_tensor *out = heed_do1(r, HEED_OP_logical_not, side);
-      if (!heed_give(r, i, heed_do2(r, HEED_OP_mul, g, out))) return false;
+    if (!heed_needs(r, i)) continue;
+    heed_tensor *beyond = heed_do2(r, low ? HEED_OP_lt : HEED_OP_gt, x, bound);
+    if (both) { /* where min > max, the result is max */
+      heed_tensor *other = heed_in(r, 3 - i);
+      heed_tensor *less = heed_do2(r, HEED_OP_lt, bound, other);
+      beyond = heed_do2(r, low ? HEED_OP_logical_and : HEED_OP_logical_or,
+                        beyond, less);
     }
+    if (!heed_give(r, i, heed_do2(r, HEED_OP_mul, g, beyond))) return false;
   }
   return !heed_needs(r, 0) ||
          heed_give(r, 0, heed_do2(r, HEED_OP_mul, g, inside));
@@ -174,3 +166,105 @@ const heed_rule heed_rule_clamp = {
     .check = clamp_check, .forward = clamp_fwd, .backward = clamp_bwd,
     .keep = {HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS}, .promote = true,
     .elementwise = true};
+
+/* Of two operands the chosen one gets the gradient; equal ones half each. */
+static bool choose_bwd(heed_rule_call *r, heed_op_id better) {
+  heed_tensor *g = r->grad[0];
+  heed_tensor *half = heed_each_times(r, g, 0.5);
+  heed_tensor *same = heed_do2(r, HEED_OP_eq, heed_in(r, 0), heed_in(r, 1));
+  for (int i = 0; i < 2; i++) {
+    if (!heed_needs(r, i)) continue;
+    heed_tensor *won = heed_do2(r, better, heed_in(r, i), heed_in(r, 1 - i));
+    heed_tensor *t = heed_do2(r, HEED_OP_mul, g, won);
+    if (!heed_give(r, i, heed_each_where(r, same, half, t))) return false;
+  }
+  return true;
+}
+
+/***
+The larger of a and b, element by element; NaN wins.
+@function maximum
+@param a tensor or number
+@param b tensor or number
+@return tensor of the broadcast shape in the common dtype
+@raise when the shapes do not fit
+@usage heed.tensor{1, 5}:maximum(3) --> 3 5
+*/
+HEED_BINARY_OP(maximum, false)
+static bool maximum_bwd(heed_rule_call *r) {
+  return choose_bwd(r, HEED_OP_gt);
+}
+const heed_rule heed_rule_maximum = {
+    .check = maximum_check, .forward = maximum_fwd, .backward = maximum_bwd,
+    .keep = {HEED_ALWAYS, HEED_ALWAYS}, .promote = true, .elementwise = true};
+
+/***
+The smaller of a and b, element by element; NaN wins.
+@function minimum
+@param a tensor or number
+@param b tensor or number
+@return tensor of the broadcast shape in the common dtype
+@raise when the shapes do not fit
+@usage heed.tensor{1, 5}:minimum(3) --> 1 3
+*/
+HEED_BINARY_OP(minimum, false)
+static bool minimum_bwd(heed_rule_call *r) {
+  return choose_bwd(r, HEED_OP_lt);
+}
+const heed_rule heed_rule_minimum = {
+    .check = minimum_check, .forward = minimum_fwd, .backward = minimum_bwd,
+    .keep = {HEED_ALWAYS, HEED_ALWAYS}, .promote = true, .elementwise = true};
+
+/***
+The magnitude of a with the sign of b (that of -0 counts). Where a is 0 its
+gradient is 0.
+@function copysign
+@param a tensor or number
+@param b tensor or number
+@return float tensor of the broadcast shape
+@raise when the shapes do not fit
+@usage heed.tensor{1, 2}:copysign(-1) --> -1 -2
+*/
+HEED_BINARY_OP(copysign, false)
+static bool copysign_bwd(heed_rule_call *r) {
+  if (heed_needs(r, 1) && !heed_give(r, 1, heed_grad_zeros(r, 1)))
+    return false;
+  if (!heed_needs(r, 0)) return true;
+  heed_tensor *g = r->grad[0], *a = heed_in(r, 0), *b = heed_in(r, 1);
+  heed_tensor *turn = heed_do2(r, HEED_OP_copysign,
+                               heed_do1(r, HEED_OP_sign, a), b);
+  turn = heed_do2(r, HEED_OP_mul, turn, heed_do1(r, HEED_OP_sign, a));
+  return heed_give(r, 0, heed_do2(r, HEED_OP_mul, g, turn));
+}
+const heed_rule heed_rule_copysign = {
+    .check = copysign_check, .forward = copysign_fwd,
+    .backward = copysign_bwd, .keep = {HEED_NEED(0), HEED_NEED(0)},
+    .promote = true, .to_float = true, .elementwise = true};
+
+/***
+0 where a < 0, 1 where a > 0, b where a is 0; NaN stays.
+@function heaviside
+@param a tensor or number
+@param b tensor or number
+@return float tensor of the broadcast shape; no gradient
+@raise when the shapes do not fit
+@usage heed.tensor{-2, 0, 3}:heaviside(0.5) --> 0 0.5 1
+*/
+HEED_BINARY_OP(heaviside, false)
+const heed_rule heed_rule_heaviside = {
+    .check = heaviside_check, .forward = heaviside_fwd, .promote = true,
+    .to_float = true, .elementwise = true};
+
+/***
+The number of the dtype that lies next to a on the way to b.
+@function nextafter
+@param a tensor or number
+@param b tensor or number
+@return float tensor of the broadcast shape; no gradient
+@raise when the shapes do not fit
+@usage heed.tensor({1}, {dtype = "float64"}):nextafter(2):gt(1) --> true
+*/
+HEED_BINARY_OP(nextafter, false)
+const heed_rule heed_rule_nextafter = {
+    .check = nextafter_check, .forward = nextafter_fwd, .promote = true,
+    .to_float = true, .elementwise = true};

@@ -89,6 +89,16 @@ Is a or b true (not 0)?
 */
 COMPARISON(logical_or)
 
+/***
+Is one of a and b true (not 0), and the other false?
+@function logical_xor
+@param a tensor or number
+@param b tensor or number
+@return bool tensor of the broadcast shape
+@usage heed.tensor{true, false}:logical_xor(heed.tensor{true, true})
+*/
+COMPARISON(logical_xor)
+
 #define TEST(name)                     \
   HEED_UNARY_OP(name, true)                 \
   const heed_rule heed_rule_##name = { \
@@ -120,3 +130,39 @@ Is x neither infinite nor NaN?
 @usage heed.tensor{1, 1/0}:isfinite() --> true false
 */
 TEST(isfinite)
+
+/***
+Is x infinite, of either sign?
+@function isinf
+@param x tensor
+@return bool tensor of the shape of x
+@usage heed.tensor{1, -1/0}:isinf() --> false true
+*/
+TEST(isinf)
+
+/***
+Is x infinite and positive?
+@function isposinf
+@param x tensor
+@return bool tensor of the shape of x
+@usage heed.tensor{1/0, -1/0}:isposinf() --> true false
+*/
+TEST(isposinf)
+
+/***
+Is x infinite and negative?
+@function isneginf
+@param x tensor
+@return bool tensor of the shape of x
+@usage heed.tensor{1/0, -1/0}:isneginf() --> false true
+*/
+TEST(isneginf)
+
+/***
+Is the sign of x negative? Also that of -0.
+@function signbit
+@param x tensor
+@return bool tensor of the shape of x
+@usage heed.tensor{1.0, -0.0}:signbit() --> false true
+*/
+TEST(signbit)

@@ -1,4 +1,6 @@
 /* convert - dtypes and copies. Layer: ops. Read first: core/op.h. */
+#include <math.h>
+
 #include "base/error.h"
 #include "core/iter.h"
 #include "kernel/kernel.h"
@@ -12,9 +14,8 @@ static void row_cast(void *loop, int64_t n, char *const *p,
 
 void heed_copy(heed_tensor *to, heed_tensor *from) {
   heed_loop1 *loop = heed_kernel.cast[to->dtype][from->dtype];
-  heed_iter it;
-  heed_iter_init(&it, &to->shape, 2, (heed_tensor *[]){to, from});
-  heed_iter_run(&it, 32768, row_cast, &loop);
+  heed_iter_map(&to->shape, 2, (heed_tensor *[]){to, from}, 32768, row_cast,
+                &loop);
 }
 
 heed_tensor *heed_contiguous(const char *op, heed_tensor *x) {
@@ -22,6 +23,16 @@ heed_tensor *heed_contiguous(const char *op, heed_tensor *x) {
   heed_tensor *y = heed_tensor_new(op, x->dtype, &x->shape);
   if (y) heed_copy(y, x);
   return y;
+}
+
+bool heed_want_held(const heed_call *c, int i, heed_dtype dtype) {
+  const heed_tensor *t = c->in[i];
+  if (!t->weak) return true;
+  heed_value v = heed_element(t->dtype, heed_tensor_data(t), 0);
+  return heed_dtype_holds(dtype, !heed_dtype_is_float(t->dtype), v) ||
+         heed_fail("%s: %s must be %s for %s, got %.17g", c->op->name,
+                   heed_input_name(c, i), heed_dtype_range(dtype),
+                   heed_dtype_name(dtype), v.f == v.f ? v.f : NAN);
 }
 
 static bool copy_fwd(heed_call *c) {
@@ -120,7 +131,7 @@ static bool copy__check(heed_call *c) {
                      heed_input_name(c, 1), heed_shape_text(&b->shape),
                      heed_shape_text(&x->shape));
   heed_out_like(c, 0, x);
-  return true;
+  return heed_want_held(c, 1, x->dtype);
 }
 
 /* b in the dtype of x and apart from what is about to be written. */
@@ -158,4 +169,24 @@ static bool copy__bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_copy_ = {
     .check = copy__check, .forward = copy__fwd, .backward = copy__bwd,
+    .in_place = 1, .moves = true};
+
+/***
+Fills x with one number.
+@function fill_
+@param x tensor, overwritten
+@param value number, boolean, or tensor without dimensions
+@return x
+@raise when value has dimensions or lies beyond the dtype of x, or when x is a
+leaf that wants gradients (outside `heed.no_grad`)
+@usage heed.empty(2):fill_(1.5) --> 1.5 1.5
+*/
+static bool fill__check(heed_call *c) {
+  if (c->in[1]->shape.ndim > 0)
+    return heed_fail("fill_: value must be a number or a tensor without "
+                     "dimensions, got %s", heed_tensor_text(c->in[1]));
+  return copy__check(c);
+}
+const heed_rule heed_rule_fill_ = {
+    .check = fill__check, .forward = copy__fwd, .backward = copy__bwd,
     .in_place = 1, .moves = true};

@@ -14,6 +14,7 @@
 #include "kernel/kernel.h"
 #include "ops/copy.h"
 #include "ops/ops.h"
+#include "ops/places.h"
 
 #define GRAIN 16384 /* elements worth a thread */
 #define GROUPS 64   /* rows are dealt to groups by id % GROUPS */
@@ -36,6 +37,15 @@ static bool ids_check(const char *op, const heed_tensor *ids, int64_t n,
   return heed_fail("%s: ids %s, position %s: must be 1..%lld (%s), got %lld",
                    op, heed_shape_text(&ids->shape), heed_shape_text(&at),
                    (long long)n, of, got);
+}
+
+/* Input i as contiguous int64; a new reference. */
+static heed_tensor *ids_of(heed_call *c, int i) {
+  heed_tensor *ids = c->in[i];
+  if (ids->dtype == HEED_INT64) return heed_contiguous(c->op->name, ids);
+  heed_tensor *whole = heed_tensor_new(c->op->name, HEED_INT64, &ids->shape);
+  if (whole) heed_copy(whole, ids);
+  return whole;
 }
 
 /* -- embedding -- */
@@ -69,7 +79,7 @@ static void copy_rows(void *context, int64_t begin, int64_t end, int worker) {
 /***
 Rows of a table: result[...] = weight[ids[...]].
 @function embedding
-@param ids int64 tensor of any shape: row numbers from 1
+@param ids tensor of int64, int32 or uint8, of any shape: row numbers from 1
 @param weight tensor (rows, width)
 @param padding_idx row that gets no gradient; 0 (the default) for none
 @return tensor (shape of ids, width)
@@ -79,7 +89,7 @@ Rows of a table: result[...] = weight[ids[...]].
 static bool embedding_check(heed_call *c) {
   const heed_tensor *ids = c->in[0], *weight = c->in[1];
   int64_t padding = c->attr[0].i;
-  if (!heed_want_dtype(c, 0, HEED_INT64)) return false;
+  if (!heed_want_index(c, 0)) return false;
   if (weight->shape.ndim != 2)
     return heed_fail("embedding: weight must have 2 dimensions (rows, "
                      "width), got %s", heed_tensor_text(weight));
@@ -102,7 +112,7 @@ static bool embedding_fwd(heed_call *c) {
   char of[240];
   snprintf(of, sizeof of, "a row of weight %s",
            heed_shape_text(&weight->shape));
-  heed_tensor *ids = heed_contiguous("embedding", c->in[0]);
+  heed_tensor *ids = ids_of(c, 0);
   bool ok = ids && ids_check("embedding", ids, weight->shape.dim[0], of);
   if (ok) {
     lookup l = {heed_tensor_data(ids), heed_tensor_data(weight),
@@ -166,7 +176,7 @@ static void add_groups(void *context, int64_t begin, int64_t end,
 static bool embedding_bwd_fwd(heed_call *c) {
   heed_tensor *table = c->out[0];
   heed_tensor *g = heed_contiguous("embedding", c->in[0]);
-  heed_tensor *ids = heed_contiguous("embedding", c->in[1]);
+  heed_tensor *ids = ids_of(c, 1);
   if (g && ids) {
     int64_t width = table->shape.dim[1];
     scatter s = {heed_tensor_data(ids), heed_tensor_data(g),
@@ -205,29 +215,46 @@ const heed_rule heed_rule_embedding_bwd = {
 /***
 1 at the place that each id names, 0 elsewhere.
 @function one_hot
-@param ids int64 tensor of any shape: numbers from 1 to classes
-@param classes how many there are
+@param ids tensor of int64, int32 or uint8, of any shape: numbers from 1 to
+classes
+@param classes how many there are; by default as many as the largest id
 @return int64 tensor (shape of ids, classes)
-@raise when an id is out of range
-@usage heed.nn.functional.one_hot(heed.tensor{2, 1}, 3) --> 0 1 0, 1 0 0
+@raise when an id is out of range, or there is none to take classes from
+@usage heed.one_hot(heed.tensor{2, 1}, 3) --> 0 1 0, 1 0 0
 */
 static bool one_hot_check(heed_call *c) {
   heed_shape shape = c->in[0]->shape;
-  if (!heed_want_dtype(c, 0, HEED_INT64)) return false;
-  if (c->attr[0].i < 0)
+  int64_t classes = c->attr[0].i;
+  if (!heed_want_index(c, 0)) return false;
+  if (classes < -1)
     return heed_fail("one_hot: classes must be at least 0, got %lld",
-                     (long long)c->attr[0].i);
+                     (long long)classes);
   if (shape.ndim == HEED_MAX_DIM)
     return heed_fail("one_hot: ids %s has no room for one more dimension",
                      heed_shape_text(&shape));
-  shape.dim[shape.ndim++] = c->attr[0].i;
+  if (classes == -1) {
+    heed_tensor *ids = ids_of(c, 0);
+    if (!ids) return false;
+    int64_t n = heed_tensor_numel(ids);
+    const int64_t *id = heed_tensor_data(ids);
+    for (int64_t i = 0; i < n; i++)
+      if (id[i] > classes) classes = id[i];
+    heed_tensor_drop(ids);
+    if (n == 0)
+      return heed_fail("one_hot: ids %s is empty, so classes must be given",
+                       heed_shape_text(&shape));
+    if (classes < 0) classes = 0;
+  }
+  shape.dim[shape.ndim++] = classes;
   heed_out(c, 0, HEED_INT64, &shape);
   return true;
 }
 
 static bool one_hot_fwd(heed_call *c) {
-  int64_t classes = c->attr[0].i, *out = heed_tensor_data(c->out[0]);
-  heed_tensor *ids = heed_contiguous("one_hot", c->in[0]);
+  const heed_shape *shape = &c->out[0]->shape;
+  int64_t classes = shape->dim[shape->ndim - 1];
+  int64_t *out = heed_tensor_data(c->out[0]);
+  heed_tensor *ids = ids_of(c, 0);
   bool ok = ids && ids_check("one_hot", ids, classes, "classes");
   if (ok) {
     const int64_t *id = heed_tensor_data(ids);

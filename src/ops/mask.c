@@ -53,6 +53,8 @@ typedef struct list {
     list *l = context;                                           \
     if (l->size == 1) {                                          \
       EACH_CHOSEN(unsigned char, MOVE)                           \
+    } else if (l->size == 2) {                                   \
+      EACH_CHOSEN(uint16_t, MOVE)                                \
     } else if (l->size == 4) {                                   \
       EACH_CHOSEN(uint32_t, MOVE)                                \
     } else {                                                     \
@@ -79,7 +81,7 @@ The elements of x where the mask is true, in row-major order.
 @function masked_select
 @param x tensor
 @param mask bool tensor that broadcasts with x
-@return tensor with one dimension
+@return tensor with one dimension, a copy
 @raise when mask is not bool or the shapes do not fit
 @usage heed.tensor{1, 2, 3}:masked_select(heed.tensor{true, false, true})
 --> 1 3
@@ -92,6 +94,7 @@ static bool masked_select_check(heed_call *c) {
     return heed_fail("masked_select: x %s and mask %s cannot be broadcast "
                      "together", heed_shape_text(&x->shape),
                      heed_shape_text(&mask->shape));
+  if (!heed_shape_check(c->op->name, &shape, x->dtype)) return false;
   heed_out(c, 0, x->dtype, &(heed_shape){1, {count_true(mask, &shape)}});
   return true;
 }

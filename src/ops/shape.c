@@ -329,6 +329,7 @@ static bool expand_check(heed_call *c) {
     return heed_fail("expand: x %s cannot be expanded to %s",
                      heed_shape_text(&x->shape),
                      heed_shape_text(&c->attr[0].list));
+  if (!heed_shape_check(c->op->name, &shape, x->dtype)) return false;
   heed_out_view(c, 0, x, &shape, stride, x->offset);
   return true;
 }
@@ -337,135 +338,6 @@ static bool expand_bwd(heed_rule_call *r) {
 }
 const heed_rule heed_rule_expand = {.check = expand_check,
                                     .backward = expand_bwd, .moves = true};
-
-/* -- parts -- */
-
-/* Puts a position (from 0, or from the end) into range, or fails. */
-static bool position(const heed_call *c, const char *what, int64_t size,
-                     int64_t low, int64_t high, int64_t *p) {
-  int64_t got = *p;
-  if (got < 0) *p += size;
-  if (*p >= low && *p <= high) return true;
-  return heed_fail("%s: %s must be 1..%lld or -%lld..-1 for x %s, got %lld",
-                   c->op->name, what, (long long)size, (long long)size,
-                   heed_shape_text(&c->in[0]->shape),
-                   (long long)(got >= 0 ? got + 1 : got));
-}
-
-/***
-The elements first, first + step, ... up to and including last of one
-dimension.
-@function slice
-@param x tensor
-@param dim dimension
-@param first position, 1 by default; may count from the end
-@param last position, -1 by default; may count from the end
-@param step not 0, 1 by default; a negative one runs from first down to last
-@return view of x; of size 0 when first lies behind last
-@raise when a position is out of range
-@usage heed.arange(5):slice(1, 2, 4) --> 2 3 4
-*/
-static bool slice_check(heed_call *c) {
-  heed_tensor *x = c->in[0];
-  int64_t dim = c->attr[0].i, step = c->attr[3].i;
-  if (!heed_axis(c, 0, &dim)) return false;
-  int64_t size = x->shape.dim[dim];
-  int64_t first = c->attr[1].i, last = c->attr[2].i;
-  if (step == 0) return heed_fail("slice: step must not be 0");
-  /* one place beyond either end may be named, for an empty slice */
-  if (!position(c, "first", size, 0, size, &first) ||
-      !position(c, "last", size, -1, size - 1, &last))
-    return false;
-  int64_t n = step > 0 ? (last - first + step) / step
-                       : (first - last - step) / -step;
-  if ((step > 0 && last < first) || (step < 0 && last > first)) n = 0;
-  if (n > 0 && first >= size)
-    return position(c, "first", size, 0, size - 1, &c->attr[1].i);
-  heed_shape shape = x->shape;
-  shape.dim[dim] = n;
-  int64_t stride[HEED_MAX_DIM];
-  memcpy(stride, x->stride, sizeof stride);
-  int64_t offset = n > 0 ? x->offset + first * stride[dim] : x->offset;
-  stride[dim] *= step;
-  heed_out_view(c, 0, x, &shape, stride, offset);
-  return true;
-}
-/* The gradient of a part: zeros, with g in its place. */
-static heed_tensor *spread(heed_rule_call *r, heed_tensor *g, int64_t dim,
-                           int64_t first, int64_t last, int64_t step) {
-  heed_attr attr[5] = {{.list = *heed_in_shape(r, 0)}, {.i = dim},
-                       {.i = first}, {.i = last}, {.i = step}};
-  return heed_do1_with(r, HEED_OP_slice_bwd, g, attr);
-}
-static bool slice_bwd(heed_rule_call *r) {
-  const heed_attr *a = r->attr;
-  return heed_give(r, 0, spread(r, r->grad[0], a[0].i, a[1].i, a[2].i,
-                                a[3].i));
-}
-const heed_rule heed_rule_slice = {.check = slice_check,
-                                   .backward = slice_bwd, .moves = true};
-
-static bool slice_bwd_check(heed_call *c) {
-  heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
-  return true;
-}
-static bool slice_bwd_fwd(heed_call *c) {
-  heed_tensor *y = c->out[0];
-  memset(heed_tensor_data(y), 0, y->storage->bytes);
-  heed_attr attr[4] = {c->attr[1], c->attr[2], c->attr[3], c->attr[4]};
-  heed_call part = {.op = heed_op_find("slice"), .nin = 1, .in = &y,
-                    .attr = attr};
-  bool was = heed_grad_mode(false);
-  bool ok = heed_apply(&part);
-  heed_grad_mode(was);
-  if (!ok) return false;
-  heed_copy(part.out[0], c->in[0]);
-  heed_tensor_drop(part.out[0]);
-  return true;
-}
-static bool slice_bwd_bwd(heed_rule_call *r) {
-  return heed_give(r, 0, heed_do1_with(r, HEED_OP_slice, r->grad[0],
-                                       r->attr + 1));
-}
-const heed_rule heed_rule_slice_bwd = {
-    .check = slice_bwd_check, .forward = slice_bwd_fwd,
-    .backward = slice_bwd_bwd, .moves = true};
-
-/***
-One position of a dimension; the dimension goes.
-@function select
-@param x tensor
-@param dim dimension
-@param index position; may count from the end
-@return view of x with one dimension less
-@raise when dim or index is out of range
-@usage heed.zeros(2, 3):select(1, -1) --> shape (3)
-*/
-static bool select_check(heed_call *c) {
-  heed_tensor *x = c->in[0];
-  int64_t dim = c->attr[0].i, at = c->attr[1].i;
-  if (!heed_axis(c, 0, &dim)) return false;
-  int64_t size = x->shape.dim[dim];
-  if (!position(c, "index", size, 0, size - 1, &at)) return false;
-  heed_shape shape = {0};
-  int64_t stride[HEED_MAX_DIM];
-  for (int d = 0; d < x->shape.ndim; d++) {
-    if (d == dim) continue;
-    stride[shape.ndim] = x->stride[d];
-    shape.dim[shape.ndim++] = x->shape.dim[d];
-  }
-  heed_out_view(c, 0, x, &shape, stride, x->offset + at * x->stride[dim]);
-  return true;
-}
-static bool select_bwd(heed_rule_call *r) {
-  const heed_attr *a = r->attr;
-  int64_t dim = a[0].i < 0 ? a[0].i + heed_in_shape(r, 0)->ndim : a[0].i;
-  heed_tensor *g = heed_do1_with(r, HEED_OP_unsqueeze, r->grad[0],
-                                 &(heed_attr){.i = dim});
-  return heed_give(r, 0, spread(r, g, dim, a[1].i, a[1].i, 1));
-}
-const heed_rule heed_rule_select = {.check = select_check,
-                                    .backward = select_bwd, .moves = true};
 
 /* -- joining -- */
 
@@ -504,7 +376,7 @@ Tensors one behind the other along a dimension.
 @function cat
 @param tensors list of tensors of one dtype whose other sizes agree
 @param dim dimension, 1 by default
-@return tensor
+@return tensor, a copy
 @raise when the list is empty or sizes or dtypes differ
 @usage heed.cat({heed.zeros(2, 3), heed.ones(1, 3)}) --> shape (3, 3)
 */
@@ -522,7 +394,8 @@ static bool cat_check(heed_call *c) {
                        "sizes but that of dim %lld", i + 1,
                        heed_shape_text(s), heed_shape_text(&c->in[0]->shape),
                        (long long)dim + 1);
-    shape.dim[dim] += s->dim[dim];
+    if (__builtin_add_overflow(shape.dim[dim], s->dim[dim], &shape.dim[dim]))
+      return heed_fail("cat: tensors have too many elements");
   }
   heed_out(c, 0, c->in[0]->dtype, &shape);
   return true;
@@ -555,7 +428,7 @@ Tensors of one shape along a new dimension.
 @function stack
 @param tensors list of tensors of one shape and dtype
 @param dim where the new dimension stands, 1 by default
-@return tensor with one dimension more
+@return tensor with one dimension more, a copy
 @raise when the list is empty or shapes or dtypes differ
 @usage heed.stack({heed.zeros(3), heed.ones(3)}) --> shape (2, 3)
 */

@@ -14,7 +14,9 @@ local F = {}
 for _, op in ipairs(core.op_table) do
   if op.group == "functional" then F[op.name] = ops[op.name] end
 end
-for _, name in ipairs {"relu", "tanh", "sigmoid", "softmax", "log_softmax"} do
+for _, name in ipairs {
+  "relu", "relu_", "tanh", "sigmoid", "softmax", "log_softmax",
+} do
   F[name] = ops[name]
 end
 
@@ -120,6 +122,99 @@ function F.sequence_mask(lens, length)
   end
   check.integer("sequence_mask", "length", length, 0)
   return ops.le(ops.arange(1, length), ops.unsqueeze(lens, -1))
+end
+
+-- -- activations -------------------------------------------------------------
+
+--- x held within 0 .. 6, without a gradient at the ends.
+-- @param x float tensor
+-- @return tensor like x
+-- @usage F.relu6(heed.tensor {-1.0, 7.0}) --> 0 6
+function F.relu6(x) return ops.hardtanh(x, 0, 6) end
+
+--- scale x where x is positive, else scale alpha (e^x - 1), with the two
+-- numbers that keep mean and variance (Klambauer et al., 2017).
+-- @param x float tensor
+-- @return tensor like x
+-- @usage F.selu(heed.tensor {-1.0, 1.0}) --> -1.1113 1.0507
+function F.selu(x)
+  return ops.elu(x, 1.6732632423543772, 1.0507009873554805)
+end
+
+--- x where it is positive, else alpha (e^(x / alpha) - 1) (Barron, 2017).
+-- @param x float tensor
+-- @tparam[opt] number alpha not 0, 1 by default
+-- @return tensor like x
+-- @usage F.celu(heed.tensor {-1.0, 1.0}) --> -0.6321 1
+function F.celu(x, alpha)
+  alpha = alpha == nil and 1.0 or check.number("celu", "alpha", alpha)
+  if alpha == 0 then check.fail("celu: alpha must not be 0") end
+  return ops.elu(x, alpha, 1.0, 1 / alpha)
+end
+
+--- x / (1 + |x|).
+-- @param x tensor; integers are taken as float32
+-- @return float tensor of the shape of x
+-- @usage F.softsign(heed.tensor {-1.0, 3.0}) --> -0.5 0.75
+function F.softsign(x)
+  return ops.div(check.tensor("softsign", "x", x), ops.add(ops.abs(x), 1))
+end
+
+--- x - tanh(x).
+-- @param x float tensor
+-- @return tensor like x
+-- @usage F.tanhshrink(heed.tensor {0.0, 1.0}) --> 0 0.2384
+function F.tanhshrink(x)
+  return ops.sub(check.tensor("tanhshrink", "x", x), ops.tanh(x))
+end
+
+--- x where it is positive, else x times a learned weight (He et al., 2015).
+-- @param x float tensor [N C ..], or [C]
+-- @param weight float tensor [C], or [1] for all
+-- @return tensor like x
+-- @raise when the sizes do not fit
+-- @usage F.prelu(heed.tensor {-2.0, 3.0}, heed.tensor {0.25}) --> -0.5 3
+function F.prelu(x, weight)
+  check.tensor("prelu", "x", x)
+  check.tensor("prelu", "weight", weight)
+  local n <const> = weight:numel()
+  local channels <const> = x.ndim > 1 and x:size(2) or x:numel()
+  if weight.ndim > 1 or n ~= 1 and n ~= channels then
+    check.fail("prelu: weight %s must be [1] or [%d], a number for each " ..
+      "channel of x %s", check.shape(weight.shape), channels,
+      check.shape(x.shape))
+  end
+  if n > 1 and x.ndim > 2 then
+    local shape = {n}
+    for d = 2, x.ndim - 1 do shape[d] = 1 end
+    weight = weight:reshape(shape)
+  end
+  return ops.where(ops.gt(x, 0), x, ops.mul(x, weight))
+end
+
+--- The first half of x along a dimension times the sigmoid of the second
+-- (Dauphin et al., 2017).
+-- @param x float tensor
+-- @tparam[opt] integer dim the last by default
+-- @return tensor with half of that dimension
+-- @raise when its size is odd
+-- @usage F.glu(heed.tensor {1.0, 0.0}) --> 0.5
+function F.glu(x, dim)
+  check.tensor("glu", "x", x)
+  dim = dim == nil and -1 or check.integer("glu", "dim", dim)
+  if x.ndim == 0 then check.fail("glu: x has no dimensions to halve") end
+  if dim == 0 or dim > x.ndim or dim < -x.ndim then
+    check.fail("glu: dim must be 1..%d or -%d..-1 for x %s, got %d", x.ndim,
+      x.ndim, check.shape(x.shape), dim)
+  end
+  local n <const> = x:size(dim)
+  if n % 2 ~= 0 then
+    check.fail("glu: dim %d of x %s must have an even size", dim,
+      check.shape(x.shape))
+  end
+  if n == 0 then return ops.mul(x, 1.0) end
+  return ops.mul(ops.slice(x, dim, 1, n // 2),
+    ops.sigmoid(ops.slice(x, dim, n // 2 + 1, n)))
 end
 
 -- -- losses ------------------------------------------------------------------

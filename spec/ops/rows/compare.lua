@@ -47,6 +47,8 @@ end
 logic("logical_and", function(a, b) return a * b == 1 end)
 logic("logical_or", function(a, b) return a + b > 0 end)
 
+logic("logical_xor", function(a, b) return a ~= b end)
+
 rows.logical_not = {
   cases = {{bool {2, 3}}, {bool {0}}, {bool {1}}, {bool {}}},
   errors = {{{1}, "logical_not: x must be a tensor, got 1"}},
@@ -65,5 +67,17 @@ end
 
 of_numbers("isnan", function(x) return x ~= x end)
 of_numbers("isfinite", function(x) return x - x == 0 end)
+of_numbers("isinf", function(x) return x == math.huge or x == -math.huge end)
+of_numbers("isposinf", function(x) return x == math.huge end)
+of_numbers("isneginf", function(x) return x == -math.huge end)
+-- a NaN made by 0 / 0 may have either sign
+rows.signbit = {
+  cases = {
+    {heed.tensor({1, -1, -0.0, 0, math.huge, -math.huge},
+      {dtype = "float64"})},
+    {real {2, 3}}, {real {0}}, {real {1}}, {whole({4}, -3, 3)}, {bool {2}},
+  },
+  errors = {{{1}, "signbit: x must be a tensor, got 1"}},
+}
 
 return rows

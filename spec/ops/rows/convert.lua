@@ -41,4 +41,22 @@ copy "clone"
 copy "contiguous"
 copy "detach"
 
+rows.fill_ = {
+  cases = {
+    {real {2, 3}, 1.5}, {real {2}, sample.other {}}, {real {0}, 1},
+    {real {1}, 2}, {whole({3}, 0, 5), 7}, {sample.bool {3}, true},
+    {whole({3}, 0, 5):to("uint8"), 255}, {real({2}):to("bfloat16"), 0.5},
+  },
+  errors = {
+    {{real {2}, real {2}},
+      "fill_: value must be a number or a tensor without dimensions, got " ..
+        "float64 [2]"},
+    {{whole({3}, 0, 5):to("uint8"), 256},
+      "fill_: value must be 0..255 for uint8, got 256"},
+    {{whole({3}, 0, 5):to("int32"), 0/0},
+      "fill_: value must be -2147483648..2147483647 for int32, got nan"},
+    {{1, 2}, "fill_: x must be a tensor, got 1"},
+  },
+}
+
 return rows

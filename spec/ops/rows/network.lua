@@ -144,7 +144,7 @@ rows.embedding = {
       "embedding: ids [1], position [1]: must be 1..3 (a row of weight [3 " ..
         "2]), got -1"},
     {{real {1}, real {3, 2}},
-      "embedding: ids must be int64, got float64 [1]"},
+      "embedding: ids must be int64, int32 or uint8, got float64 [1]"},
     {{heed.tensor {1}, real {3}},
       "embedding: weight must have 2 dimensions (rows, width), got float64 " ..
         "[3]"},
@@ -157,7 +157,8 @@ rows.embedding = {
 rows.one_hot = {
   cases = {
     {heed.tensor {2, 1}, 3}, {heed.tensor {{1}, {2}}, 2}, {heed.tensor(1), 1},
-    {heed.zeros({0}, "int64"), 3},
+    {heed.zeros({0}, "int64"), 3}, {heed.tensor {3, 1}},
+    {heed.tensor({2}, {dtype = "uint8"}), 2},
   },
   errors = {
     {{heed.tensor {4}, 3},
@@ -165,11 +166,11 @@ rows.one_hot = {
     {{heed.tensor {0}, 3},
       "one_hot: ids [1], position [1]: must be 1..3 (classes), got 0"},
     {{real {1}, 3},
-      "one_hot: ids must be int64, got float64 [1]"},
-    {{heed.tensor {1}, -1},
-      "one_hot: classes must be at least 0, got -1"},
-    {{heed.tensor {1}},
-      "one_hot: classes is missing"},
+      "one_hot: ids must be int64, int32 or uint8, got float64 [1]"},
+    {{heed.tensor {1}, -2},
+      "one_hot: classes must be at least 0, got -2"},
+    {{heed.zeros({0}, "int64")},
+      "one_hot: ids [0] is empty, so classes must be given"},
   },
 }
 

@@ -101,8 +101,9 @@ rows.multinomial = {
     {{real {3}, 0}, "multinomial: count must be at least 1, got 0"},
     {{sample.positive {3}, 4}, "multinomial: x [3] has 3 classes, fewer " ..
       "than the 4 to be drawn without replacement"},
-    {{real {3}:abs():neg():sub(0.5):round(), 1}, "multinomial: weight 1 of row 1 of " ..
-      "x [3] must be finite and at least 0, got -2"},
+    {{real {3}:abs():neg():sub(0.5):round(), 1},
+      "multinomial: weight 1 of row 1 of x [3] must be finite and at " ..
+        "least 0, got -2"},
     {{sample.positive {2, 3}:mul(0), 1}, "multinomial: row 1 of x [2 3] " ..
       "has 0 weights above 0, fewer than the 1 to be drawn"},
     {{whole({3}, 1, 2), 1}, "multinomial: x must be float32 or float64, " ..

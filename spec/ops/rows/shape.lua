@@ -89,6 +89,8 @@ rows.expand = {
       "expand: x [2 3] cannot be expanded to [3]"},
     {{real {1}, {-2}},
       "expand: x [1] cannot be expanded to [-2]"},
+    {{real {1}, {1 << 40, 1 << 40}},
+      "expand: shape [1099511627776 1099511627776] has too many elements"},
   },
 }
 
@@ -139,6 +141,8 @@ rows.slice = {
     {real {5, 2}, 1, 2, 4}, {real {2, 5}, -1, 1, -1, 2},
     {real {2, 5}, 2, -2}, {real {2, 0}, 2}, {real {1}, 1},
     {real {4}, 1, 3, 2}, {whole({5}, 1, 9), 1, 2, 3},
+    {real {5}, 1, 4, 2, -2}, {real {5}, 1, 1, 5, 1 << 62},
+    {real {5}, 1, 5, 1, math.mininteger},
   },
   errors = {
     {{real {5}, 1, 2, 6},
@@ -151,6 +155,28 @@ rows.slice = {
       "slice: step must not be 0"},
     {{real {5}, 1, -6, 5},
       "slice: first must be 1..5 or -5..-1 for x [5], got -6"},
+  },
+}
+
+rows.unfold = {
+  cases = {
+    {real {5}, 1, 3, 1}, {real {2, 7}, -1, 2, 3}, {real {4, 3}, 1, 2},
+    {real {3}, 1, 3}, {real {3, 0}, 1, 2}, {real {5}, 1, 1, 1 << 60},
+    {whole({5}, 1, 9), 1, 2}, {bool {4}, 1, 2, 2},
+  },
+  errors = {
+    {{real {5}, 1, 6},
+      "unfold: size must be 1..5 for dim 1 of x [5], got 6"},
+    {{real {5}, 1, 0},
+      "unfold: size must be 1..5 for dim 1 of x [5], got 0"},
+    {{real {5}, 1, 2, 0},
+      "unfold: step must be at least 1, got 0"},
+    {{real({1}):expand(1 << 40), 1, 1 << 39},
+      "unfold: shape [549755813889 549755813888] has too many elements"},
+    {{real {5}, 2, 2},
+      "unfold: dim must be 1..1 or -1..-1 for x [5], got 2"},
+    {{real {1, 1, 1, 1, 1, 1, 1, 1}, 1, 1},
+      "unfold: x [1 1 1 1 1 1 1 1] has 8 dimensions already"},
   },
 }
 
