@@ -18,59 +18,54 @@ local function group_starts(rows)
   return ops.cat({first, ops.any(differ, 2)}, 1)
 end
 
--- The order of rows [n m], by their first column, then their second ...: the
--- last column is sorted first, and equal values stay in their order.
-local function row_order(rows)
-  local order
+-- The rows [n m] in the order of their first column, then their second ...,
+-- and where they stood: the last column is sorted first, and equal values stay
+-- in their order.
+local function in_order(rows)
+  local order = ops.arange(1, rows.shape[1])
+  if rows.shape[2] == 1 then return ops.sort(rows, 1) end
   for j = rows.shape[2], 1, -1 do
-    local column = ops.select(rows, 2, j)
-    if order then column = ops.index_select(column, order) end
-    local _, step = ops.sort(column)
-    order = order and ops.index_select(order, step) or step
+    local _, step = ops.sort(ops.index_select(ops.select(rows, 2, j), order))
+    order = ops.index_select(order, step)
   end
-  return order or ops.arange(1, rows.shape[1])
+  return ops.index_select(rows, order), order
 end
 
--- The places of the elements (of slices along dim) that stand for a group,
--- for each element the number of its group, and how large groups are.
-local function groups(rows, sorted)
+-- The places of rows [n m] that stand for a group; if wanted, for each row the
+-- number of its group, and how large the groups are.
+local function groups(rows, sorted, inverse, counts)
   local n = rows.shape[1]
-  if n == 0 then
-    local none = ops.zeros({0}, {dtype = "int64"})
-    return none, none, none
+  local order = ops.arange(1, n)
+  if n == 0 then return order, order, order end
+  if sorted then
+    rows, order = in_order(rows)
+    order = ops.reshape(order, n)
   end
-  local order = sorted and row_order(rows) or nil
-  local starts = group_starts(order and ops.index_select(rows, order) or rows)
+  local starts = group_starts(rows)
+  local places = ops.masked_select(order, starts)
+  if not (inverse or counts) then return places end
   local number = ops.cumsum(starts, 1)
-  local counts = ops.bincount(number)
-  local places = ops.masked_select(order or ops.arange(1, n), starts)
-  if order then
-    number = ops.scatter(ops.zeros({n}, {dtype = "int64"}), 1, order, number)
-  end
-  return places, number, counts
+  return places,
+    inverse and (sorted and ops.scatter(number, 1, order, number) or number),
+    counts and ops.bincount(number)
 end
 
 local function distinct(func, x, sorted, dim, inverse, counts)
   check.tensor(func, "x", x)
   x = ops.detach(x)
-  local values, number, sizes
-  if dim == nil then
-    local flat = ops.reshape(x, -1)
-    local places
-    places, number, sizes = groups(ops.unsqueeze(flat, 2), sorted)
-    values = ops.index_select(flat, places)
-    number = ops.reshape(number, x.shape)
-  else
+  local rows = ops.reshape(x, -1, 1)
+  if dim ~= nil then
     dim = check.dim(func, x, dim)
     local n = x.shape[dim]
-    local rows = ops.transpose(x, 1, dim)
-    local m = n > 0 and x:numel() // n or 0
-    local places
-    places, number, sizes = groups(ops.reshape(rows, n, m), sorted)
-    values = ops.index_select(x, places, dim)
+    rows = ops.reshape(ops.transpose(x, 1, dim), n, n > 0 and x:numel() // n
+      or 0)
   end
-  local results = {values}
-  if inverse then results[#results + 1] = number end
+  local places, number, sizes = groups(rows, sorted, inverse, counts)
+  local results = {dim and ops.index_select(x, places, dim) or
+    ops.index_select(ops.reshape(x, -1), places)}
+  if inverse then
+    results[#results + 1] = dim and number or ops.reshape(number, x.shape)
+  end
   if counts then results[#results + 1] = sizes end
   return table.unpack(results)
 end
