@@ -43,7 +43,7 @@ for _, op in ipairs(core.op_table) do
   end
 end
 
-for _, name in ipairs {"make", "shape", "index"} do
+for _, name in ipairs {"make", "shape", "index", "statistics", "unique"} do
   local part = require("heed.tensor." .. name)
   for key, f in pairs(part.methods) do methods[key] = f end
   for key, f in pairs(part.functions) do heed[key] = f end

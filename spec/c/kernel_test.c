@@ -1,6 +1,6 @@
 /*
- * kernel_test - the elementwise and reduction loops of the instruction set
- * that HEED_ISA names, against the C library's doubles and plain loops.
+ * kernel_test - the elementwise loops of the instruction set that HEED_ISA
+ * names, against the C library's doubles and plain loops.
  * Prints `ok name` or `not ok name: ...`; returns 0 when all is well.
  */
 #include <inttypes.h>
@@ -43,8 +43,6 @@ static const char *const tuned_name[] = {
 };
 static const char *const ternary_name[] = {"clamp", "lerp", "addcmul",
                                            "addcdiv"};
-static const char *const reduce_name[] = {"sum", "prod", "max",
-                                          "min", "any",  "all"};
 
 /* ---- values -------------------------------------------------------------- */
 
@@ -488,177 +486,6 @@ static void test_turn(void) {
   }
 }
 
-/* ---- reductions ---------------------------------------------------------- */
-
-static double number(heed_dtype d, const void *x, int64_t i) {
-  return heed_element_float(d, x, i);
-}
-
-static void set_number(heed_dtype d, void *x, int64_t i, double v) {
-  heed_element_store(d, x, i, false, (heed_value){.f = v});
-}
-
-static heed_dtype accumulator(heed_reduction f, heed_dtype d) {
-  if (f >= HEED_REDUCE_ANY) return HEED_BOOL;
-  if (f >= HEED_REDUCE_MAX) return d;
-  return heed_dtype_is_float(d) ? HEED_FLOAT64 : HEED_INT64;
-}
-
-static double take(heed_reduction f, double acc, double v) {
-  switch (f) {
-    case HEED_REDUCE_SUM: return acc + v;
-    case HEED_REDUCE_PROD: return acc * v;
-    case HEED_REDUCE_MAX: return isnan(acc) || acc > v ? acc : v;
-    case HEED_REDUCE_MIN: return isnan(acc) || acc < v ? acc : v;
-    case HEED_REDUCE_ANY: return acc != 0 || v != 0;
-    default: return acc != 0 && v != 0;
-  }
-}
-
-static double start(heed_reduction f, double first) {
-  if (f == HEED_REDUCE_MAX || f == HEED_REDUCE_MIN) return first;
-  return f == HEED_REDUCE_PROD || f == HEED_REDUCE_ALL;
-}
-
-static bool close_to(double got, double want) {
-  return (isnan(got) && isnan(want)) || got == want ||
-         fabs(got - want) <= 1e-13 * (1 + fabs(want));
-}
-
-/* Small numbers with a few zeros; NaN at place `nan` of floats. */
-static void fill_small(heed_dtype d, void *x, int64_t n, int64_t nan) {
-  for (int64_t i = 0; i < n; i++)
-    set_number(d, x, i, d == HEED_UINT8 ? (double)((i * 7 + 3) % 3)
-                        : (double)((i * 7 + 3) % 5 - 2) /
-                              (heed_dtype_is_float(d) ? 2 : 1));
-  if (nan >= 0 && heed_dtype_is_float(d)) set_number(d, x, nan, NAN);
-}
-
-static bool rows_agree(heed_reduction f, heed_dtype d) {
-  static double x[PLACES];
-  static const int64_t strides[] = {1, 2, 3, -1, 0};
-  heed_dtype a = accumulator(f, d);
-  for (int64_t n = 0; n <= MOST; n++)
-    for (int s = 0; s < 5; s++)
-      for (int64_t nan = -1; nan < n; nan += 3) {
-        int64_t first = strides[s] < 0 ? n : 0;
-        fill_small(d, x, ROOM(MOST), nan < 0 ? nan : first + nan * strides[s]);
-        const char *from =
-            (const char *)x + (size_t)first * heed_dtype_size(d);
-        double want = start(f, number(d, from, 0)), acc[1];
-        set_number(a, acc, 0, want);
-        for (int64_t i = 0; i < n; i++)
-          want = take(f, want, number(d, x, first + i * strides[s]));
-        heed_kernel.reduce[f][d](n, from, strides[s], acc);
-        if (!close_to(number(a, acc, 0), want)) return false;
-      }
-  return true;
-}
-
-static bool columns_agree(heed_reduction f, heed_dtype d) {
-  static double x[13 * 2 * 40], acc[40];
-  heed_dtype a = accumulator(f, d);
-  for (int64_t n = 0; n <= 37; n++)
-    for (int64_t rows = 0; rows <= 13; rows++)
-      for (int64_t sx = 1; sx <= 2; sx++) {
-        int64_t ld = n * sx + 1;
-        fill_small(d, x, rows * ld, rows * ld - 2);
-        for (int64_t j = 0; j < n; j++)
-          set_number(a, acc, j, start(f, number(d, x, j * sx)));
-        heed_kernel.columns[f][d](rows, n, x, ld, sx, acc);
-        for (int64_t j = 0; j < n; j++) {
-          double want = start(f, number(d, x, j * sx));
-          for (int64_t i = 0; i < rows; i++)
-            want = take(f, want, number(d, x, i * ld + j * sx));
-          if (rows > 0 && !close_to(number(a, acc, j), want)) return false;
-        }
-      }
-  return true;
-}
-
-static bool places_agree(heed_dtype d) {
-  static double x[PLACES];
-  for (int64_t n = 1; n <= MOST; n++)
-    for (int64_t sx = 1; sx <= 3; sx++)
-      for (int64_t nan = -1; nan < n; nan += 2) {
-        fill_small(d, x, ROOM(MOST), nan < 0 ? nan : nan * sx);
-        int64_t top = 0, bottom = 0;
-        for (int64_t i = 1; i < n; i++) {
-          double v = number(d, x, i * sx);
-          double t = number(d, x, top * sx), b = number(d, x, bottom * sx);
-          if (v > t || (isnan(v) && !isnan(t))) top = i;
-          if (v < b || (isnan(v) && !isnan(b))) bottom = i;
-        }
-        if (heed_kernel.argmax[d](n, x, sx) != top) return false;
-        if (heed_kernel.argmin[d](n, x, sx) != bottom) return false;
-      }
-  return true;
-}
-
-static void test_reductions(void) {
-  char name[80];
-  for (int d = 0; d < HEED_NDTYPE; d++) {
-    if (heed_dtype_is_half((heed_dtype)d)) continue;
-    for (int f = 0; f < HEED_NREDUCE; f++) {
-      snprintf(name, sizeof name, "%s of %s over rows", reduce_name[f],
-               heed_dtype_name((heed_dtype)d));
-      REPORT(rows_agree((heed_reduction)f, (heed_dtype)d), name, "differs");
-      snprintf(name, sizeof name, "%s of %s over columns", reduce_name[f],
-               heed_dtype_name((heed_dtype)d));
-      REPORT(columns_agree((heed_reduction)f, (heed_dtype)d), name,
-             "differs");
-    }
-    snprintf(name, sizeof name, "argmax and argmin of %s",
-             heed_dtype_name((heed_dtype)d));
-    REPORT(places_agree((heed_dtype)d), name, "differs");
-  }
-}
-
-/* 10^7 ones plus noise: where float32 sums lose three digits. */
-static void test_long_sums(void) {
-  const int64_t n = 10000000;
-  float *x = malloc((size_t)n * sizeof *x);
-  if (!x) {
-    REPORT(false, "long sums", "no memory");
-    return;
-  }
-  uint32_t random = 1;
-  long double exact = 0, squares = 0;
-  for (int64_t i = 0; i < n; i++) {
-    random = random * 1664525u + 1013904223u;
-    x[i] = 1 + ((float)(random >> 8) / 0x1p24f - 0.5f);
-    exact += x[i];
-  }
-  double mean = (double)(exact / n), sum = 0, cut = 0, column[4] = {0};
-  for (int64_t i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
-  heed_kernel.reduce[HEED_REDUCE_SUM][HEED_FLOAT32](n, x, 1, &sum);
-  double error = fabs((double)((sum - exact) / exact));
-  REPORT(error < 1e-12, "a sum of 10^7 floats", "error %.3g", error);
-
-  double spread = heed_kernel.spread[HEED_FLOAT32](n, x, 1, mean);
-  error = fabs((double)((spread - squares) / squares));
-  REPORT(error < 1e-11, "a variance of 10^7 floats", "error %.3g", error);
-
-  heed_kernel.columns[HEED_REDUCE_SUM][HEED_FLOAT32](n / 4, 4, x, 4, 1,
-                                                     column);
-  double total = column[0] + column[1] + column[2] + column[3];
-  error = fabs((double)((total - exact) / exact));
-  REPORT(error < 1e-12, "column sums of 10^7 floats", "error %.3g", error);
-
-  /* the same elements without and with gaps */
-  float *packed = malloc((size_t)(n / 3) * sizeof *packed);
-  if (packed) {
-    sum = 0;
-    for (int64_t i = 0; i < n / 3; i++) packed[i] = x[3 * i];
-    heed_kernel.reduce[HEED_REDUCE_SUM][HEED_FLOAT32](n / 3, packed, 1, &sum);
-    heed_kernel.reduce[HEED_REDUCE_SUM][HEED_FLOAT32](n / 3, x, 3, &cut);
-    REPORT(sum == cut, "strides do not change a sum", "%.17g and %.17g", sum,
-           cut);
-  }
-  free(packed);
-  free(x);
-}
-
 int main(void) {
   if (!heed_kernels_select()) {
     printf("not ok select: %s\n", heed_error());
@@ -669,8 +496,6 @@ int main(void) {
   test_loops();
   test_pick();
   test_turn();
-  test_reductions();
-  test_long_sums();
   printf("# %d failed\n", failed);
   return failed != 0;
 }

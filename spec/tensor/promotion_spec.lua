@@ -82,7 +82,8 @@ local FAMILIES <const> = {
   {"bbbbbbbb", {"eq", "lt", "logical_and", "logical_xor"}, 2},
   {"bbbbbbbb", {"isnan", "isinf", "signbit", "logical_not"}, 1},
   {"llllfffd", {"sum", "prod"}, 1},
-  {"fffffffd", {"mean"}, 1},
+  {"llllfffd", {"nansum"}, 1},
+  {"----fffd", {"mean", "var", "std", "logsumexp", "nanmean"}, 1},
   {"builhgfd", {"clone", "contiguous"}, 1},
 }
 

@@ -14,6 +14,8 @@
 
 #include "heed.h"
 #include "kernel/attention.h"
+#include "kernel/reduce.h"
+#include "kernel/scan.h"
 
 /* y[i*sy] = f(a[i*sa]); y may be a itself with the same stride. */
 typedef void heed_loop1(int64_t n, void *y, int64_t sy, const void *a,
@@ -73,39 +75,6 @@ typedef enum heed_tuned {
   HEED_NTUNED
 } heed_tuned;
 
-/*
- * Reductions take their elements into accumulators, which the caller starts,
- * so that a result may come from several calls. An accumulator of
- *   SUM, PROD  is a double for floats, an int64 (wrapping) for the others;
- *              starts at 0, 1
- *   MAX, MIN   has the dtype of the elements; starts with one of them; NaN
- *              stays
- *   ANY, ALL   is a bool; starts at 0, 1; NaN counts as true.
- * The order of the sum depends on n only, not on strides or addresses.
- */
-typedef enum heed_reduction {
-  HEED_REDUCE_SUM,
-  HEED_REDUCE_PROD,
-  HEED_REDUCE_MAX,
-  HEED_REDUCE_MIN,
-  HEED_REDUCE_ANY,
-  HEED_REDUCE_ALL,
-  HEED_NREDUCE
-} heed_reduction;
-
-/* *acc takes in x[i*sx], i < n. */
-typedef void heed_loop_reduce(int64_t n, const void *x, int64_t sx,
-                              void *acc);
-/* acc[j], j < n, takes in x[i*ld + j*sx], i < rows; acc overlaps no x. */
-typedef void heed_loop_columns(int64_t rows, int64_t n, const void *x,
-                               int64_t ld, int64_t sx, void *acc);
-/* The first i of the largest (smallest) x[i*sx], from 0; n >= 1. The first
-   NaN wins over every number. */
-typedef int64_t heed_loop_find(int64_t n, const void *x, int64_t sx);
-/* The sum of (x[i*sx] - mean)^2. */
-typedef double heed_loop_spread(int64_t n, const void *x, int64_t sx,
-                                double mean);
-
 /* The numbers of a step; how they meet is told in optim.c. */
 typedef struct heed_adam {
   double sign, decay, new1, new2, keep, rate, root, eps;
@@ -153,11 +122,8 @@ typedef struct heed_kernels {
   void (*stream)(int64_t bytes, void *to, const void *from);
   void (*stream_end)(void);
 
-  /* reduce.c; spread of floats only */
-  heed_loop_reduce *reduce[HEED_NREDUCE][HEED_NDTYPE];
-  heed_loop_columns *columns[HEED_NREDUCE][HEED_NDTYPE];
-  heed_loop_find *argmax[HEED_NDTYPE], *argmin[HEED_NDTYPE];
-  heed_loop_spread *spread[HEED_NDTYPE];
+  heed_reduce_loops reduce[HEED_NREDUCE][HEED_NDTYPE]; /* reduce.h */
+  heed_loop_scan *scan[HEED_NSCAN][HEED_NDTYPE];       /* scan.h */
 
   /* softmax.c: one row of n without gaps; y may be x, dx may be y or g. */
   void (*softmax[HEED_NDTYPE])(int64_t n, void *y, const void *x);

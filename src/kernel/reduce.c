@@ -1,286 +1,174 @@
 /*
- * reduce - sums, products, extremes and their places, over rows and columns.
- * Layer: kernel. Read first: kernel.h (the contracts), vec.h.
- *
- * Floats are summed in doubles: a row in blocks of BLOCK elements, a block in
- * four vectors of partial sums that are then added in a fixed order. A row
- * with gaps is copied block by block, so that strides do not change a sum.
+ * reduce - sums, products, counts and truths. Layer: kernel.
+ * Read first: reduce.h (the contracts), reduce_loop.h, sum.h.
  */
-#include <math.h>
 #include <string.h>
 
 #include "kernel/kernel.h"
-#include "kernel/vec.h"
-
-#define BLOCK 1024
+#include "kernel/reduce_loop.h"
+#include "kernel/sum.h"
 
 typedef uint64_t u64;
 
-/* One element after the other, for loops that are worth no more. */
-#define ROW(name, From, Acc, expression)                              \
-  static void name(int64_t n, const void *from, int64_t sx, void *to) { \
-    const From *x = from;                                             \
-    Acc acc = *(Acc *)to;                                             \
-    if (sx == 1)                                                      \
-      for (int64_t i = 0; i < n; i++) {                               \
-        const From v = x[i];                                          \
-        acc = (Acc)(expression);                                      \
-      }                                                               \
-    else                                                              \
-      for (int64_t i = 0; i < n; i++) {                               \
-        const From v = x[i * sx];                                     \
-        acc = (Acc)(expression);                                      \
-      }                                                               \
-    *(Acc *)to = acc;                                                 \
-  }
-
-/* acc[j] takes in column j; the compiler makes vectors along j. */
-#define COLUMNS(name, From, Acc, expression)                              \
-  static void name(int64_t rows, int64_t n, const void *from, int64_t ld, \
-                   int64_t sx, void *to) {                                \
-    Acc *restrict y = to;                                                 \
-    for (int64_t i = 0; i < rows; i++) {                                  \
-      const From *restrict x = (const From *)from + i * ld;               \
-      if (sx == 1)                                                        \
-        for (int64_t j = 0; j < n; j++) {                                 \
-          const From v = x[j];                                            \
-          const Acc acc = y[j];                                           \
-          y[j] = (Acc)(expression);                                       \
-        }                                                                 \
-      else                                                                \
-        for (int64_t j = 0; j < n; j++) {                                 \
-          const From v = x[j * sx];                                       \
-          const Acc acc = y[j];                                           \
-          y[j] = (Acc)(expression);                                       \
-        }                                                                 \
-    }                                                                     \
-  }
-
 /* ---- sums of floats ------------------------------------------------------ */
 
-/* The sum of a row of at most BLOCK elements without gaps: of term(v, mean),
-   v an element or a vector of them. */
-#define SUM_BLOCK(name, From, load, term)                            \
-  static double name(int64_t n, const From *x, double mean) {        \
-    const vd m = vd_all(mean);                                       \
-    vd s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};                       \
-    int64_t i = 0;                                                   \
-    for (; i + 4 * VD <= n; i += 4 * VD) {                           \
-      const vd v0 = load(x + i), v1 = load(x + i + VD);              \
-      const vd v2 = load(x + i + 2 * VD), v3 = load(x + i + 3 * VD); \
-      s0 += term(v0, m);                                             \
-      s1 += term(v1, m);                                             \
-      s2 += term(v2, m);                                             \
-      s3 += term(v3, m);                                             \
-    }                                                                \
-    for (; i + VD <= n; i += VD) {                                   \
-      const vd v = load(x + i);                                      \
-      s0 += term(v, m);                                              \
-    }                                                                \
-    double sum = vd_sum((s0 + s1) + (s2 + s3));                      \
-    for (; i < n; i++) {                                             \
-      const double v = x[i];                                         \
-      sum += term(v, mean);                                          \
-    }                                                                \
-    return sum;                                                      \
-  }
-
-#define SUM_ROW(name, From, block)                                       \
-  static double name(int64_t n, const From *x, int64_t sx, double mean) { \
-    From buffer[BLOCK];                                                  \
-    double sum = 0;                                                      \
-    for (int64_t i = 0; i < n; i += BLOCK) {                             \
-      const int64_t m = n - i < BLOCK ? n - i : BLOCK;                   \
-      const From *from = x + i * sx;                                     \
-      if (sx != 1) {                                                     \
-        for (int64_t j = 0; j < m; j++) buffer[j] = from[j * sx];        \
-        from = buffer;                                                   \
-      }                                                                  \
-      sum += block(m, from, mean);                                       \
-    }                                                                    \
-    return sum;                                                          \
-  }
-
-#define ITSELF(v, mean) ((void)(mean), (v))
-#define SQUARE(v, mean) (((v) - (mean)) * ((v) - (mean)))
-
-SUM_BLOCK(sum_block_float32, float, vd_load_float, ITSELF)
-SUM_BLOCK(sum_block_float64, double, vd_load, ITSELF)
-SUM_BLOCK(spread_block_float32, float, vd_load_float, SQUARE)
-SUM_BLOCK(spread_block_float64, double, vd_load, SQUARE)
-SUM_ROW(sum_row_float32, float, sum_block_float32)
-SUM_ROW(sum_row_float64, double, sum_block_float64)
-SUM_ROW(spread_row_float32, float, spread_block_float32)
-SUM_ROW(spread_row_float64, double, spread_block_float64)
-
-static void sum_float32(int64_t n, const void *x, int64_t sx, void *acc) {
-  *(double *)acc += sum_row_float32(n, x, sx, 0);
-}
-static void sum_float64(int64_t n, const void *x, int64_t sx, void *acc) {
-  *(double *)acc += sum_row_float64(n, x, sx, 0);
-}
-static double spread_float32(int64_t n, const void *x, int64_t sx,
-                             double mean) {
-  return spread_row_float32(n, x, sx, mean);
-}
-static double spread_float64(int64_t n, const void *x, int64_t sx,
-                             double mean) {
-  return spread_row_float64(n, x, sx, mean);
-}
+#define NUMBER(v, mean) ((void)(mean), (v) == (v) ? (v) : 0)
+#define NUMBERS(v, mean) ((void)(mean), vd_pick((v) == (v), v, (vd){0}))
 
 /* Four rows at a time, so that acc is read and written less often. */
-#define SUM_COLUMNS(name, From)                                           \
-  static void name(int64_t rows, int64_t n, const void *from, int64_t ld, \
-                   int64_t sx, void *to) {                                \
+#define SUM_COLUMNS(name, From, number)                                   \
+  static void name##_columns(int64_t rows, int64_t n, const void *from,   \
+                             int64_t ld, int64_t sx, int64_t first,       \
+                             void *to) {                                  \
     double *restrict acc = to;                                            \
     int64_t i = 0;                                                        \
+    (void)first;                                                          \
     for (; i + 4 <= rows; i += 4) {                                       \
       const From *restrict x0 = (const From *)from + i * ld;              \
       const From *restrict x1 = x0 + ld, *restrict x2 = x1 + ld;          \
       const From *restrict x3 = x2 + ld;                                  \
       if (sx == 1)                                                        \
         for (int64_t j = 0; j < n; j++)                                   \
-          acc[j] += ((double)x0[j] + (double)x1[j]) +                     \
-                    ((double)x2[j] + (double)x3[j]);                      \
+          acc[j] += ((double)number(x0[j], 0) + (double)number(x1[j], 0)) + \
+                    ((double)number(x2[j], 0) + (double)number(x3[j], 0)); \
       else                                                                \
-        for (int64_t j = 0; j < n; j++)                                   \
-          acc[j] += ((double)x0[j * sx] + (double)x1[j * sx]) +           \
-                    ((double)x2[j * sx] + (double)x3[j * sx]);            \
+        for (int64_t j = 0, k = 0; j < n; j++, k += sx)                   \
+          acc[j] += ((double)number(x0[k], 0) + (double)number(x1[k], 0)) + \
+                    ((double)number(x2[k], 0) + (double)number(x3[k], 0)); \
     }                                                                     \
     for (; i < rows; i++) {                                               \
       const From *restrict x = (const From *)from + i * ld;               \
-      for (int64_t j = 0; j < n; j++) acc[j] += (double)x[j * sx];        \
+      for (int64_t j = 0; j < n; j++)                                     \
+        acc[j] += (double)number(x[j * sx], 0);                           \
     }                                                                     \
   }
 
-SUM_COLUMNS(sum_float32_columns, float)
-SUM_COLUMNS(sum_float64_columns, double)
+#define SUM(name, From, load, vector, number)                             \
+  SUM_BLOCK(name##_block, From, load, vector, number)                     \
+  static void name##_row(int64_t n, const void *data, int64_t sx,         \
+                         int64_t first, void *acc) {                      \
+    const From *x = data;                                                 \
+    double sum = 0;                                                       \
+    (void)first;                                                          \
+    EACH_BLOCK(From, sum += name##_block(m, from, 0))                     \
+    *(double *)acc += sum;                                                \
+  }                                                                       \
+  SUM_COLUMNS(name, From, number)                                         \
+  START(name, double, 0)                                                  \
+  MERGE(name, double, acc + v)
+
+SUM(sum_float32, float, vd_load_float, ITSELF, ITSELF)
+SUM(sum_float64, double, vd_load, ITSELF, ITSELF)
+SUM(nansum_float32, float, vd_load_float, NUMBERS, NUMBER)
+SUM(nansum_float64, double, vd_load, NUMBERS, NUMBER)
+
+/* ---- products of floats -------------------------------------------------- */
+
+/* In four vectors of partial products. */
+#define PROD_ROW(name, From, load)                                   \
+  static void name##_row(int64_t n, const void *data, int64_t sx,    \
+                         int64_t first, void *acc) {                 \
+    const From *x = data;                                            \
+    vd p0 = vd_all(1), p1 = p0, p2 = p0, p3 = p0;                    \
+    double rest = 1;                                                 \
+    (void)first;                                                     \
+    EACH_BLOCK(From, {                                               \
+      int64_t j = 0;                                                 \
+      for (; j + 4 * VD <= m; j += 4 * VD) {                         \
+        p0 *= load(from + j);                                        \
+        p1 *= load(from + j + VD);                                   \
+        p2 *= load(from + j + 2 * VD);                               \
+        p3 *= load(from + j + 3 * VD);                               \
+      }                                                              \
+      for (; j < m; j++) rest *= (double)from[j];                    \
+    })                                                               \
+    double lane[VD];                                                 \
+    vd_store(lane, (p0 * p1) * (p2 * p3));                           \
+    for (int j = 0; j < VD; j++) rest *= lane[j];                    \
+    *(double *)acc *= rest;                                          \
+  }
+
+#define PROD(name, From, load)                   \
+  PROD_ROW(name, From, load)                     \
+  COLUMNS(name, From, double, acc * (double)v)   \
+  START(name, double, 1)                         \
+  MERGE(name, double, acc * v)
+
+PROD(prod_float32, float, vd_load_float)
+PROD(prod_float64, double, vd_load)
+
+/* ---- counts -------------------------------------------------------------- */
+
+/* Within a block in int32, of which twice as many fit into a vector. */
+#define COUNT(name, From)                                             \
+  static void name##_row(int64_t n, const void *data, int64_t sx,     \
+                         int64_t first, void *acc) {                  \
+    const From *x = data;                                             \
+    (void)first;                                                      \
+    EACH_BLOCK(From, {                                                \
+      int32_t count = 0;                                              \
+      for (int64_t j = 0; j < m; j++) count += from[j] != 0;          \
+      *(int64_t *)acc += count;                                       \
+    })                                                                \
+  }                                                                   \
+  COLUMNS(name, From, int64_t, acc + (v != 0))                        \
+  START(name, int64_t, 0)                                             \
+  MERGE(name, int64_t, acc + v)
+
+COUNT(count_uint8, uint8_t)
+COUNT(count_int32, int32_t)
+COUNT(count_int64, int64_t)
+COUNT(count_float32, float)
+COUNT(count_float64, double)
 
 /* ---- the others ---------------------------------------------------------- */
 
-/* A NaN, once in acc or v, stays. */
-#define GREATER(acc, v) ((acc) > (v) || (acc) != (acc) ? (acc) : (v))
-#define LESSER(acc, v) ((acc) < (v) || (acc) != (acc) ? (acc) : (v))
+/* Integers count in int64 and wrap around. */
+#define WHOLE(name, value, operator)                                  \
+  REDUCTION(name##_uint8, uint8_t, int64_t, value,                    \
+            (u64)acc operator(u64) v, (u64)acc operator(u64) v)       \
+  REDUCTION(name##_int32, int32_t, int64_t, value,                    \
+            (u64)acc operator(u64) v, (u64)acc operator(u64) v)       \
+  REDUCTION(name##_int64, int64_t, int64_t, value,                    \
+            (u64)acc operator(u64) v, (u64)acc operator(u64) v)
+WHOLE(sum, 0, +)
+WHOLE(prod, 1, *)
 
-#define BOTH(name, From, Acc, expression) \
-  ROW(name, From, Acc, expression)        \
-  COLUMNS(name##_columns, From, Acc, expression)
+#define TRUTH(name, value, operator)                                  \
+  REDUCTION(name##_uint8, uint8_t, uint8_t, value,                    \
+            acc operator(v != 0), acc operator v)                     \
+  REDUCTION(name##_int32, int32_t, uint8_t, value,                    \
+            acc operator(v != 0), acc operator v)                     \
+  REDUCTION(name##_int64, int64_t, uint8_t, value,                    \
+            acc operator(v != 0), acc operator v)                     \
+  REDUCTION(name##_float32, float, uint8_t, value,                    \
+            acc operator(v != 0), acc operator v)                     \
+  REDUCTION(name##_float64, double, uint8_t, value,                   \
+            acc operator(v != 0), acc operator v)
+TRUTH(any, 0, |)
+TRUTH(all, 1, &)
 
-/* One for each dtype that counts in int64. */
-#define COUNTED(name, expression)                  \
-  BOTH(name##_bool, uint8_t, int64_t, expression)  \
-  BOTH(name##_uint8, uint8_t, int64_t, expression) \
-  BOTH(name##_int32, int32_t, int64_t, expression) \
-  BOTH(name##_int64, int64_t, int64_t, expression)
-/* One for each integer dtype, in that dtype. */
-#define INTEGERS(name, expression)                 \
-  BOTH(name##_uint8, uint8_t, uint8_t, expression) \
-  BOTH(name##_int32, int32_t, int32_t, expression) \
-  BOTH(name##_int64, int64_t, int64_t, expression)
-#define TRUTH(name, operator)                                    \
-  BOTH(name##_bool, uint8_t, uint8_t, acc operator v)            \
-  BOTH(name##_uint8, uint8_t, uint8_t, acc operator(v != 0))     \
-  BOTH(name##_int32, int32_t, uint8_t, acc operator(v != 0))     \
-  BOTH(name##_int64, int64_t, uint8_t, acc operator(v != 0))     \
-  BOTH(name##_float32, float, uint8_t, acc operator(v != 0))     \
-  BOTH(name##_float64, double, uint8_t, acc operator(v != 0))
+/* ---- the table ----------------------------------------------------------- */
 
-COUNTED(sum, (u64)acc + (u64)v)
-COUNTED(prod, (u64)acc * (u64)v)
-BOTH(prod_float32, float, double, acc * (double)v)
-BOTH(prod_float64, double, double, acc * v)
-INTEGERS(max, acc > v ? acc : v)
-INTEGERS(min, acc < v ? acc : v)
-BOTH(max_float64, double, double, GREATER(acc, v))
-BOTH(min_float64, double, double, LESSER(acc, v))
-COLUMNS(max_float32_columns, float, float, GREATER(acc, v))
-COLUMNS(min_float32_columns, float, float, LESSER(acc, v))
-TRUTH(any, |)
-TRUTH(all, &)
+#define EACH_DTYPE(whole, real, Whole, Real)                          \
+  {[HEED_BOOL] = LOOPS(whole##_uint8, Whole),                         \
+   [HEED_UINT8] = LOOPS(whole##_uint8, Whole),                        \
+   [HEED_INT32] = LOOPS(whole##_int32, Whole),                        \
+   [HEED_INT64] = LOOPS(whole##_int64, Whole),                        \
+   [HEED_FLOAT32] = LOOPS(real##_float32, Real),                      \
+   [HEED_FLOAT64] = LOOPS(real##_float64, Real)}
 
-/* The extremes of float32 on vectors. NaNs are marked aside: vf_max and
-   vf_min drop one in the first operand. */
-#define EXTREME(name, pick, better)                                     \
-  static void name(int64_t n, const void *from, int64_t sx, void *to) { \
-    const float *x = from;                                              \
-    const float first = *(float *)to;                                   \
-    vf m0 = vf_all(first), m1 = m0;                                     \
-    vi nan = m0 != m0;                                                  \
-    int64_t i = 0;                                                      \
-    if (sx == 1)                                                        \
-      for (; i + 2 * VF <= n; i += 2 * VF) {                            \
-        const vf v0 = vf_load(x + i), v1 = vf_load(x + i + VF);         \
-        m0 = pick(m0, v0);                                              \
-        m1 = pick(m1, v1);                                              \
-        nan |= (v0 != v0) | (v1 != v1);                                 \
-      }                                                                 \
-    float lane[VF];                                                     \
-    vf_store(lane, pick(m0, m1));                                       \
-    float acc = lane[0];                                                \
-    for (int j = 1; j < VF; j++) acc = better(acc, lane[j]);            \
-    if (vi_any(nan)) acc = NAN;                                         \
-    for (; i < n; i++) acc = better(acc, x[i * sx]);                    \
-    *(float *)to = acc;                                                 \
-  }
-
-EXTREME(max_float32, vf_max, GREATER)
-EXTREME(min_float32, vf_min, LESSER)
-
-/* The first place of the extreme, which the row function finds first. */
-#define FIND(name, From, row)                                           \
-  static int64_t name(int64_t n, const void *from, int64_t sx) {        \
-    const From *x = from;                                               \
-    From best = *x;                                                     \
-    row(n, x, sx, &best);                                               \
-    int64_t i = 0;                                                      \
-    if (best != best)                                                   \
-      while (i + 1 < n && x[i * sx] == x[i * sx]) i++;                  \
-    else                                                                \
-      while (i + 1 < n && x[i * sx] != best) i++;                       \
-    return i;                                                           \
-  }
-
-FIND(argmax_bool, uint8_t, any_bool)
-FIND(argmax_uint8, uint8_t, max_uint8)
-FIND(argmax_int32, int32_t, max_int32)
-FIND(argmax_int64, int64_t, max_int64)
-FIND(argmax_float32, float, max_float32)
-FIND(argmax_float64, double, max_float64)
-FIND(argmin_bool, uint8_t, all_bool)
-FIND(argmin_uint8, uint8_t, min_uint8)
-FIND(argmin_int32, int32_t, min_int32)
-FIND(argmin_int64, int64_t, min_int64)
-FIND(argmin_float32, float, min_float32)
-FIND(argmin_float64, double, min_float64)
-
-/* ---- the tables ---------------------------------------------------------- */
-
-#define WITH(first, name, s)                                    \
-  {[HEED_BOOL] = first##_bool##s, [HEED_UINT8] = name##_uint8##s, \
-   [HEED_INT32] = name##_int32##s, [HEED_INT64] = name##_int64##s, \
-   [HEED_FLOAT32] = name##_float32##s,                          \
-   [HEED_FLOAT64] = name##_float64##s}
-#define TABLE(s)                                                       \
-  {[HEED_REDUCE_SUM] = WITH(sum, sum, s),                              \
-   [HEED_REDUCE_PROD] = WITH(prod, prod, s),                           \
-   [HEED_REDUCE_MAX] = WITH(any, max, s),                              \
-   [HEED_REDUCE_MIN] = WITH(all, min, s),                              \
-   [HEED_REDUCE_ANY] = WITH(any, any, s),                              \
-   [HEED_REDUCE_ALL] = WITH(all, all, s)}
-
-static heed_loop_reduce *const reduce[HEED_NREDUCE][HEED_NDTYPE] = TABLE();
-static heed_loop_columns *const columns[HEED_NREDUCE][HEED_NDTYPE] =
-    TABLE(_columns);
-static heed_loop_find *const argmax[HEED_NDTYPE] = WITH(argmax, argmax, );
-static heed_loop_find *const argmin[HEED_NDTYPE] = WITH(argmin, argmin, );
-static heed_loop_spread *const spread[HEED_NDTYPE] = {
-    [HEED_FLOAT32] = spread_float32, [HEED_FLOAT64] = spread_float64};
+static const heed_reduce_loops table[][HEED_NDTYPE] = {
+    [HEED_REDUCE_SUM] = EACH_DTYPE(sum, sum, int64_t, double),
+    [HEED_REDUCE_NANSUM] = EACH_DTYPE(sum, nansum, int64_t, double),
+    [HEED_REDUCE_PROD] = EACH_DTYPE(prod, prod, int64_t, double),
+    [HEED_REDUCE_COUNT] = EACH_DTYPE(count, count, int64_t, int64_t),
+    [HEED_REDUCE_ANY] = EACH_DTYPE(any, any, uint8_t, uint8_t),
+    [HEED_REDUCE_ALL] = EACH_DTYPE(all, all, uint8_t, uint8_t),
+};
 
 HEED_FILL(reduce);
 HEED_FILL(reduce) {
-  memcpy(k->reduce, reduce, sizeof reduce);
-  memcpy(k->columns, columns, sizeof columns);
-  memcpy(k->argmax, argmax, sizeof argmax);
-  memcpy(k->argmin, argmin, sizeof argmin);
-  memcpy(k->spread, spread, sizeof spread);
+  for (size_t how = 0; how < sizeof table / sizeof *table; how++)
+    if (table[how][0].row) memcpy(k->reduce[how], table[how], sizeof *table);
 }

@@ -16,7 +16,7 @@
 #include "ops/ops.h"
 
 #define TILE_ROWS 64
-#define TILE_BYTES (256 * 1024) /* a tile of a tensor stays below, or 1 row */
+#define TILE_BYTES (1 << 20) /* a tile of a tensor stays below, or 1 row */
 #define GRAIN 8192              /* elements worth a thread */
 
 /* Dimensions of all tensors, joined where they lie one behind the other;

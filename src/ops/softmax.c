@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 #include "ops/ops.h"
+#include "ops/reduce.h"
 #include "ops/rows.h"
 
 /* -- running a kernel over rows -- */
@@ -195,16 +196,7 @@ log(sum(e^x)) over some dimensions, without overflow; -inf over nothing.
 @usage heed.tensor{0.0, 0.0}:logsumexp() --> 0.6931
 */
 static bool logsumexp_check(heed_call *c) {
-  const heed_shape *x = &c->in[0]->shape;
-  bool on[HEED_MAX_DIM];
-  if (!heed_want_float(c, 0) || !heed_axes(c, 0, &c->attr[0].list, on))
-    return false;
-  heed_shape shape = {0};
-  for (int d = 0; d < x->ndim; d++)
-    if (!on[d] || c->attr[1].i)
-      shape.dim[shape.ndim++] = on[d] ? 1 : x->dim[d];
-  heed_out(c, 0, c->in[0]->dtype, &shape);
-  return true;
+  return heed_want_float(c, 0) && heed_reduce_check(c, c->in[0]->dtype);
 }
 
 static bool logsumexp_fwd(heed_call *c) {
@@ -215,24 +207,11 @@ static bool logsumexp_fwd(heed_call *c) {
          heed_rows_run(&rows, reduce_row, &to);
 }
 
-/* t with its reduced dimensions back, as size 1. */
-static heed_tensor *with_ones(heed_rule_call *r, heed_tensor *t) {
-  heed_shape shape = *heed_in_shape(r, 0);
-  const heed_shape *list = &r->attr[0].list;
-  for (int d = 0; d < shape.ndim; d++)
-    if (list->ndim < 0) shape.dim[d] = 1;
-  for (int k = 0; k < list->ndim; k++) {
-    int64_t d = list->dim[k];
-    shape.dim[d < 0 ? d + shape.ndim : d] = 1;
-  }
-  return heed_do1_with(r, HEED_OP_reshape, t, &(heed_attr){.list = shape});
-}
-
 static bool logsumexp_bwd(heed_rule_call *r) {
   /* g e^(x - y); where y is -inf, 0 stands in for it, so that e^x = 0 is
      left and not NaN */
-  heed_tensor *y = with_ones(r, heed_kept_out(r, 0));
-  heed_tensor *g = with_ones(r, r->grad[0]);
+  heed_tensor *y = heed_reduce_put_back(r, heed_kept_out(r, 0));
+  heed_tensor *g = heed_reduce_put_back(r, r->grad[0]);
   heed_tensor *low = heed_do2(r, HEED_OP_eq, y, heed_number(r, -INFINITY));
   heed_tensor *zero = heed_number(r, 0);
   if (!low || !zero) return false;
