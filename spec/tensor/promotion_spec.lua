@@ -83,7 +83,8 @@ local FAMILIES <const> = {
   {"bbbbbbbb", {"isnan", "isinf", "signbit", "logical_not"}, 1},
   {"llllfffd", {"sum", "prod"}, 1},
   {"llllfffd", {"nansum"}, 1},
-  {"----fffd", {"mean", "var", "std", "logsumexp", "nanmean"}, 1},
+  {"fffffffd", {"mean", "var", "std", "nanmean"}, 1},
+  {"----fffd", {"logsumexp"}, 1},
   {"builhgfd", {"clone", "contiguous"}, 1},
 }
 

@@ -104,63 +104,67 @@ static bool std_mean_bwd(heed_rule_call *r) {
 /***
 The variance over some or all dimensions.
 @function var
-@param x float tensor
+@param x tensor; bools and integers are taken as float32
 @param dim one dimension or a list; all by default
 @param keepdim keep the reduced dimensions with size 1; false by default
 @param correction the sum of squares is divided by n - correction; 1 by default
 @return tensor without the reduced dimensions; NaN or infinity when
 n - correction is not positive
-@raise when x is not float or a dimension is out of range
+@raise when a dimension is out of range
 @usage heed.tensor{1.0, 2.0, 3.0}:var() --> 1
 */
 const heed_rule heed_rule_var = {
     .check = var_check, .forward = var_fwd, .backward = var_bwd,
-    .keep = {HEED_ALWAYS}};
+    .keep = {HEED_ALWAYS},
+    .promote = true, .to_float = true};
 
 /***
 The standard deviation over some or all dimensions: the root of `var`. Where it
 is 0, so is its gradient.
 @function std
-@param x float tensor
+@param x tensor; bools and integers are taken as float32
 @param dim one dimension or a list; all by default
 @param keepdim keep the reduced dimensions with size 1; false by default
 @param correction the sum of squares is divided by n - correction; 1 by default
 @return tensor without the reduced dimensions
-@raise when x is not float or a dimension is out of range
+@raise when a dimension is out of range
 @usage heed.tensor{1.0, 2.0, 3.0}:std() --> 1
 */
 const heed_rule heed_rule_std = {
     .check = var_check, .forward = std_fwd, .backward = std_bwd,
-    .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS}};
+    .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS},
+    .promote = true, .to_float = true};
 
 /***
 The variance and the mean, in one pass over x.
 @function var_mean
-@param x float tensor
+@param x tensor; bools and integers are taken as float32
 @param dim one dimension or a list; all by default
 @param keepdim keep the reduced dimensions with size 1; false by default
 @param correction the sum of squares is divided by n - correction; 1 by default
 @return tensor of variances, without the reduced dimensions
 @return tensor of means
-@raise when x is not float or a dimension is out of range
+@raise when a dimension is out of range
 @usage local var, mean = heed.tensor{1.0, 2.0, 6.0}:var_mean() --> 7, 3
 */
 const heed_rule heed_rule_var_mean = {
     .check = var_mean_check, .forward = var_fwd, .backward = var_mean_bwd,
-    .keep = {HEED_ALWAYS}};
+    .keep = {HEED_ALWAYS},
+    .promote = true, .to_float = true};
 
 /***
 The standard deviation and the mean, in one pass over x.
 @function std_mean
-@param x float tensor
+@param x tensor; bools and integers are taken as float32
 @param dim one dimension or a list; all by default
 @param keepdim keep the reduced dimensions with size 1; false by default
 @param correction the sum of squares is divided by n - correction; 1 by default
 @return tensor of standard deviations, without the reduced dimensions
 @return tensor of means
-@raise when x is not float or a dimension is out of range
+@raise when a dimension is out of range
 @usage local std, mean = heed.tensor{1.0, 2.0, 3.0}:std_mean() --> 1, 2
 */
 const heed_rule heed_rule_std_mean = {
     .check = var_mean_check, .forward = std_fwd, .backward = std_mean_bwd,
-    .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS}};
+    .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS},
+    .promote = true, .to_float = true};

@@ -59,11 +59,11 @@ const heed_rule heed_rule_nansum = {
 /***
 The mean over some or all dimensions; NaN over no elements.
 @function mean
-@param x float tensor
+@param x tensor; bools and integers are taken as float32
 @param dim one dimension or a list; all by default
 @param keepdim keep the reduced dimensions with size 1; false by default
 @return tensor without the reduced dimensions
-@raise when x is not float or a dimension is out of range
+@raise when a dimension is out of range
 @usage heed.tensor{1.0, 2.0, 6.0}:mean() --> 3
 */
 static bool mean_check(heed_call *c) {
@@ -81,7 +81,8 @@ static bool mean_bwd(heed_rule_call *r) {
   return heed_give(r, 0, heed_reduce_stretch(r, heed_reduce_put_back(r, g)));
 }
 const heed_rule heed_rule_mean = {
-    .check = mean_check, .forward = mean_fwd, .backward = mean_bwd};
+    .check = mean_check, .forward = mean_fwd, .backward = mean_bwd,
+    .promote = true, .to_float = true};
 
 /***
 The product over some or all dimensions; 1 over no elements. Floats are

@@ -32,14 +32,14 @@ function statistics.aminmax(x, ...)
 end
 
 --- The mean of the elements that are not NaN; NaN where there are none.
--- @param x float tensor
+-- @param x tensor; bools and integers are taken as float32
 -- @param[opt] dim one dimension or a list; all by default
 -- @param[opt] keepdim keep the reduced dimensions with size 1; false by default
 -- @return tensor without the reduced dimensions
--- @raise when x is not float or a dimension is out of range
+-- @raise when a dimension is out of range
 -- @usage heed.tensor {1, 0 / 0, 2}:nanmean() --> 1.5
 function statistics.nanmean(x, ...)
-  want_float("nanmean", x)
+  check.tensor("nanmean", "x", x)
   local dim, keepdim = check.arguments("nanmean", {"dim", "keepdim"}, ...)
   keepdim = keepdim or false
   return ops.div(ops.nansum(x, dim, keepdim),

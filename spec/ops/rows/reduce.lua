@@ -55,10 +55,8 @@ local function reduction(name, options)
   rows[name] = {cases = cases, errors = refusals(name)}
   local errors = rows[name].errors
   if options.floats then
-    errors[#errors + 1] = {{whole({4}, 1, 9)},
-      name .. ": x must be float32 or float64, got int64 [4]"}
-    errors[#errors + 1] = {{bool {4}},
-      name .. ": x must be float32 or float64, got bool [4]"}
+    cases[#cases + 1] = {whole({4}, 1, 9)}
+    cases[#cases + 1] = {bool {4, 3}, 1}
   else
     cases[#cases + 1] = {bool {3, 4}, 2}
     table.move(integers(2), 1, 3, #cases + 1, cases)
