@@ -68,10 +68,10 @@ for event, name in pairs {
   __band = "bitwise_and", __bor = "bitwise_or", __bxor = "bitwise_xor",
   __shl = "left_shift", __shr = "right_shift",
 } do
-  meta[event] = core.operator(name, 2)
+  meta[event] = core.ops[name]
 end
-meta.__unm = core.operator("neg", 1)
-meta.__bnot = core.operator("bitwise_not", 1)
+meta.__unm = core.unary("neg")
+meta.__bnot = core.unary("bitwise_not")
 meta.__name = "heed.tensor"
 
 --- Returns the value's kind: "tensor" for a tensor, else Lua's `type`.

@@ -18,8 +18,24 @@
 #define HEED_TENSOR "heed.tensor"
 extern const char heed_bind_mark;
 
+/* What the userdata of a tensor holds. The mark tells it from every other
+   userdata, which is faster than to compare metatables. */
+typedef struct heed_bind_holder {
+  heed_tensor *tensor; /* first: a box is used as a heed_tensor ** */
+  const char *mark;
+} heed_bind_holder;
+
+/* The box at `index`, or NULL for what is none. */
+static inline heed_bind_holder *heed_bind_at(lua_State *L, int index) {
+  heed_bind_holder *b = lua_touserdata(L, index);
+  bool fits = b && lua_rawlen(L, index) == sizeof *b;
+  return fits && b->mark == &heed_bind_mark ? b : NULL;
+}
+
 /* Pushes an empty box. */
 heed_tensor **heed_bind_box(lua_State *L);
+/* The same, with the metatable at index `meta`, which saves to look it up. */
+heed_tensor **heed_bind_box_of(lua_State *L, int meta);
 /* Fills a box; takes over the reference. */
 void heed_bind_fill(heed_tensor **box, heed_tensor *t);
 /* Pushes a box that takes over the reference; raises heed_error() for NULL. */

@@ -256,21 +256,21 @@ static bool read_options(reader *r, int index, uint32_t given) {
   return true;
 }
 
-/* The frequent case: tensors, and no more than tensors, by position. */
+/* The frequent case: open tensors, and no more than tensors, by position. */
 static bool read_tensors_only(reader *r) {
   const heed_op *op = r->op;
-  if (op->nparam != op->ninput || lua_gettop(r->L) != op->nparam) return false;
-  for (int k = 0; k < op->nparam; k++)
-    if (op->param[k].kind == HEED_KIND_TENSORS ||
-        !(r->in[k] = heed_bind_test(r->L, k + 1)))
-      return false;
+  if (!op->plain || lua_gettop(r->L) != op->nparam) return false;
+  for (int k = 0; k < op->nparam; k++) {
+    const heed_bind_holder *b = heed_bind_at(r->L, k + 1);
+    if (!b || !b->tensor) return false;
+    r->in[k] = b->tensor;
+  }
   return true;
 }
 
 static bool read_arguments(reader *r) {
   lua_State *L = r->L;
   const heed_op *op = r->op;
-  if (read_tensors_only(r)) return true;
   memset(r->fixed, 0, sizeof *r->fixed * (size_t)op->ninput);
   int top = lua_gettop(L), at = 1, input = 0, attr = 0;
   uint32_t given = 0;
@@ -299,11 +299,8 @@ static bool read_arguments(reader *r) {
   return true;
 }
 
-/* upvalue 1: the op; 2: how many arguments count, -1 for all (Lua passes more
-   to metamethods than they have operands) */
+/* upvalue 1: the op; 2: the metatable of tensors */
 static int call_op(lua_State *L) {
-  int most = (int)lua_tointeger(L, lua_upvalueindex(2));
-  if (most >= 0) lua_settop(L, most);
   const heed_op *op = lua_touserdata(L, lua_upvalueindex(1));
   reader r;
   r.L = L;
@@ -311,14 +308,15 @@ static int call_op(lua_State *L) {
   r.nown = 0;
   r.nin = op->ninput;
   r.in = r.fixed;
-  heed_op_defaults(op, r.attr);
-  bool ok = read_arguments(&r);
+  if (!op->plain) heed_op_defaults(op, r.attr);
+  bool ok = read_tensors_only(&r) || read_arguments(&r);
   heed_tensor **box[HEED_MAX_OUT];
   /* an op in place returns the very value that it was given */
   bool in_place = (op->twin || op->rule->in_place) &&
                   heed_bind_test(L, 1);
   if (ok && !in_place) {
-    for (int k = 0; k < op->nreturn; k++) box[k] = heed_bind_box(L);
+    for (int k = 0; k < op->nreturn; k++)
+      box[k] = heed_bind_box_of(L, lua_upvalueindex(2));
   }
   heed_call c; /* large; heed_apply sets what is not set here */
   c.op = op;
@@ -338,24 +336,32 @@ static int call_op(lua_State *L) {
     return 1;
   }
   /* an op may have given fewer results than it can */
-  lua_pop(L, op->nreturn - c.nout);
+  if (c.nout < op->nreturn) lua_pop(L, op->nreturn - c.nout);
   for (int k = 0; k < c.nout; k++) heed_bind_fill(box[k], c.out[k]);
   heed_bind_collect(L);
   return c.nout;
 }
 
-static void push_op(lua_State *L, const heed_op *op, int most) {
+static void push_op(lua_State *L, const heed_op *op) {
   lua_pushlightuserdata(L, (void *)op);
-  lua_pushinteger(L, most);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
   lua_pushcclosure(L, call_op, 2);
 }
 
-/* operator(name, n): the op `name` of the first n arguments */
-static int new_operator(lua_State *L) {
+/* Lua passes the operand of a unary operator twice. */
+static int call_unary(lua_State *L) {
+  lua_settop(L, 1);
+  return call_op(L);
+}
+
+/* unary(name): the op `name` for a unary operator */
+static int new_unary(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const heed_op *op = heed_op_find(name);
-  if (!op) return luaL_error(L, "operator: there is no op %s", name);
-  push_op(L, op, (int)luaL_checkinteger(L, 2));
+  if (!op) return luaL_error(L, "unary: there is no op %s", name);
+  lua_pushlightuserdata(L, (void *)op);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
+  lua_pushcclosure(L, call_unary, 2);
   return 1;
 }
 
@@ -399,11 +405,11 @@ void heed_bind_ops(lua_State *L) {
     push_entry(L, op);
     lua_rawseti(L, -2, i + 1);
     if (strcmp(op->group, "internal") == 0) continue;
-    push_op(L, op, -1);
+    push_op(L, op);
     lua_setfield(L, -3, op->name);
   }
   lua_setfield(L, -3, "op_table");
   lua_setfield(L, -2, "ops");
-  lua_pushcfunction(L, new_operator);
-  lua_setfield(L, -2, "operator");
+  lua_pushcfunction(L, new_unary);
+  lua_setfield(L, -2, "unary");
 }

@@ -68,26 +68,21 @@ static void relief(void) {
   if (watched.state) collect(watched.state, true);
 }
 
-/* What the userdata of a tensor holds. The mark tells it from every other
-   userdata, which is faster than to compare metatables. */
 const char heed_bind_mark;
-typedef struct holder {
-  heed_tensor *tensor; /* first: a box is used as a heed_tensor ** */
-  const char *mark;
-} holder;
 
-static holder *holder_at(lua_State *L, int index) {
-  holder *b = lua_touserdata(L, index);
-  bool fits = b && lua_rawlen(L, index) == sizeof *b;
-  return fits && b->mark == &heed_bind_mark ? b : NULL;
+heed_tensor **heed_bind_box_of(lua_State *L, int meta) {
+  heed_bind_holder *b = lua_newuserdatauv(L, sizeof *b, 0);
+  *b = (heed_bind_holder){NULL, &heed_bind_mark};
+  lua_pushvalue(L, meta);
+  lua_setmetatable(L, -2);
+  return &b->tensor;
 }
 
 heed_tensor **heed_bind_box(lua_State *L) {
-  holder *b = lua_newuserdatauv(L, sizeof *b, 0);
-  *b = (holder){NULL, &heed_bind_mark};
   lua_rawgetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
-  lua_setmetatable(L, -2);
-  return &b->tensor;
+  heed_tensor **box = heed_bind_box_of(L, lua_gettop(L));
+  lua_remove(L, -2);
+  return box;
 }
 
 void heed_bind_fill(heed_tensor **box, heed_tensor *t) {
@@ -139,7 +134,7 @@ int heed_bind_raise(lua_State *L) {
 }
 
 bool heed_bind_try(lua_State *L, int index, heed_tensor **t) {
-  holder *b = holder_at(L, index);
+  heed_bind_holder *b = heed_bind_at(L, index);
   *t = b ? b->tensor : NULL;
   return !b || *t || heed_fail("the tensor was closed");
 }
@@ -161,7 +156,7 @@ heed_tensor *heed_bind_check(lua_State *L, int index, const char *what) {
 
 const char *heed_bind_describe(lua_State *L, int index) {
   static _Thread_local char text[240];
-  holder *b = holder_at(L, index);
+  heed_bind_holder *b = heed_bind_at(L, index);
   if (b && b->tensor) {
     snprintf(text, sizeof text, "tensor %s", heed_tensor_text(b->tensor));
     return text;
@@ -284,7 +279,7 @@ static int no_order(lua_State *L) {
 }
 
 static int release(lua_State *L) {
-  holder *b = holder_at(L, 1);
+  heed_bind_holder *b = heed_bind_at(L, 1);
   if (!b) return luaL_error(L, "close: x must be a tensor");
   heed_tensor *t = b->tensor;
   b->tensor = NULL;
