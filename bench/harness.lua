@@ -1,7 +1,8 @@
 --[[
 What benchmarks of short cases share. A benchmark is a list of cases, each
 {name, function, count = runs that are timed together, bytes = moved by a run,
-drop = true: the tensor that a run gives is closed at once}, and a script that is run as
+drop = true: the tensor that a run gives is closed at once}, and a script that
+is run as
 
     heed bench/NAME.lua [threads]
 

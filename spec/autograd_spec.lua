@@ -19,6 +19,19 @@ local function message(f, ...)
   return (text:gsub("^[^:]*:%d+: ", ""))
 end
 
+describe("requires_grad_", function()
+  it("switches a leaf, and gives it back", function()
+    local x = heed.zeros {2}
+    assert.is_true(rawequal(x, x:requires_grad_()))
+    assert.is_true(x.requires_grad)
+    assert.is_false(x:requires_grad_(false).requires_grad)
+    assert.equal("requires_grad_: wanted must be a boolean, got 1",
+      message(x.requires_grad_, x, 1))
+    assert.equal("requires_grad: only float tensors can want gradients, " ..
+      "got int64 [1]", message(x.requires_grad_, heed.tensor {1}))
+  end)
+end)
+
 describe("heed.grad", function()
   it("takes several results, each with a gradient", function()
     local x = leaf {2, 3}
