@@ -87,7 +87,7 @@ function Function:__call(...)
   local saved <const> = context.list or {}
   context.list = nil
   return core.custom(inputs, {table.unpack(results, 1, results.n)}, saved,
-    rule_of(self, at), context)
+    {rule_of(self, at), context})
 end
 
 --- Returns a function with a backward rule of its own, for what cannot be
@@ -191,7 +191,7 @@ function autograd.checkpoint(f, ...)
   local saved = {table.unpack(inputs, 1, #at)}
   for _, i in ipairs(at) do args[i] = false end
   return core.custom(inputs, {table.unpack(results, 1, results.n)}, saved,
-    checkpoint_rule, context)
+    {checkpoint_rule, context})
 end
 
 -- -- products with Jacobians -------------------------------------------------
