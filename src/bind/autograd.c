@@ -37,7 +37,8 @@ static void read_walk(lua_State *L, int index, const char *what,
 }
 
 /* The state that runs a walk: where hooks and rules in Lua are called; and
-   whether one raised an error, which waits in the registry. */
+   whether one raised an error, which waits in a table in the registry: made
+   before, so that nothing raises in the midst of a walk. */
 static _Thread_local lua_State *running;
 static _Thread_local bool thrown;
 
@@ -75,8 +76,9 @@ static int raise_failure(lua_State *L) {
   if (!thrown) return heed_bind_raise(L);
   thrown = false;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &thrown);
-  lua_pushnil(L);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &thrown);
+  lua_rawgeti(L, -1, 1);
+  lua_pushboolean(L, false);
+  lua_rawseti(L, -3, 1);
   return lua_error(L);
 }
 
@@ -223,7 +225,10 @@ static bool run_protected(lua_CFunction f, void *with) {
   lua_pushcfunction(L, f);
   lua_pushlightuserdata(L, with);
   if (lua_pcall(L, 1, 0, 0) == LUA_OK) return true;
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &thrown);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &thrown);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, 1);
+  lua_pop(L, 1);
   thrown = true;
   return heed_fail("backward: a Lua function failed");
 }
@@ -240,7 +245,7 @@ typedef struct hook_call {
 static int call_hook(lua_State *L) {
   hook_call *h = lua_touserdata(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->function->ref);
-  heed_bind_push(L, heed_tensor_ref(h->gradient));
+  heed_bind_push(L, h->gradient);
   lua_call(L, 1, 1);
   if (lua_isnil(L, -1)) {
     h->result = heed_tensor_ref(h->gradient);
@@ -339,14 +344,16 @@ static void push_saved(lua_State *L, const function_call *call, int i) {
   if (s->value->storage->version != s->version)
     heed_bind_error(L, "backward: saved tensor %d was overwritten after it was "
                "saved; write to a copy instead", i + 1);
+  heed_tensor **box = heed_bind_box(L);
   heed_tensor *t = s->result ? heed_tensor_detach(s->value)
                              : heed_tensor_ref(s->value);
-  if (t && s->result && heed_grad_enabled()) {
+  if (!t) heed_bind_raise(L);
+  if (s->result && heed_grad_enabled()) {
     t->node = call->r->node;
     t->slot = (uint8_t)(s->result - 1);
     t->node->refs++;
   }
-  heed_bind_push(L, t);
+  heed_bind_fill(box, t);
 }
 
 static void take_gradient(lua_State *L, heed_rule_call *r, int input,
@@ -381,7 +388,7 @@ static int call_rule(lua_State *L) {
   for (int k = 0; k < n->nout; k++) {
     heed_tensor *g = heed_grad_of(r, k);
     if (!g) heed_bind_raise(L);
-    heed_bind_push(L, heed_tensor_ref(g));
+    heed_bind_push(L, g);
   }
   lua_call(L, 3 + n->nout, n->nin);
   for (int i = 0; i < n->nin; i++) take_gradient(L, r, i, top + 1 + i);
@@ -496,7 +503,7 @@ static int guard_close(lua_State *L) {
 }
 
 /* with_mode(f, ...) runs f so; with_mode() gives a guard for <close>. */
-static int with_mode(lua_State *L, bool on) {
+static int with_mode(lua_State *L, const char *name, bool on) {
   if (lua_isnone(L, 1)) {
     int *was = lua_newuserdatauv(L, sizeof *was, 0);
     *was = -1;
@@ -504,14 +511,18 @@ static int with_mode(lua_State *L, bool on) {
     *was = heed_grad_mode(on);
     return 1;
   }
+  if (!lua_isfunction(L, 1) && !luaL_getmetafield(L, 1, "__call"))
+    return heed_bind_error(L, "%s: f must be a function, got %s", name,
+                           heed_bind_describe(L, 1));
+  if (!lua_isfunction(L, 1)) lua_pop(L, 1);
   bool was = heed_grad_mode(on);
   int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
   heed_grad_mode(was);
   return status == LUA_OK ? lua_gettop(L) : lua_error(L);
 }
 
-static int no_grad(lua_State *L) { return with_mode(L, false); }
-static int enable_grad(lua_State *L) { return with_mode(L, true); }
+static int no_grad(lua_State *L) { return with_mode(L, "no_grad", false); }
+static int enable_grad(lua_State *L) { return with_mode(L, "enable_grad", true); }
 
 static int is_grad_enabled(lua_State *L) {
   lua_pushboolean(L, heed_grad_enabled());
@@ -530,6 +541,10 @@ void heed_bind_autograd(lua_State *L) {
                                        {"register_hook", register_hook},
                                        {"retain_grad", retain_grad},
                                        {NULL, NULL}};
+  lua_createtable(L, 1, 0);
+  lua_pushboolean(L, false);
+  lua_rawseti(L, -2, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &thrown);
   luaL_newmetatable(L, GUARD);
   lua_pushcfunction(L, guard_close);
   lua_setfield(L, -2, "__close");

@@ -22,7 +22,7 @@ extern const char heed_bind_mark;
 heed_tensor **heed_bind_box(lua_State *L);
 /* Fills a box; takes over the reference. */
 void heed_bind_fill(heed_tensor **box, heed_tensor *t);
-/* Pushes a box that takes over the reference; raises heed_error() for NULL. */
+/* Pushes a box with a reference of its own; t is to live while it is made. */
 void heed_bind_push(lua_State *L, heed_tensor *t);
 /* The tensor at `index`, lent; NULL when it is none, or closed. */
 heed_tensor *heed_bind_find(lua_State *L, int index);

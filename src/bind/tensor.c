@@ -144,8 +144,8 @@ void heed_bind_fill(heed_tensor **box, heed_tensor *t) {
 }
 
 void heed_bind_push(lua_State *L, heed_tensor *t) {
-  if (!t) heed_bind_raise(L);
-  heed_bind_fill(heed_bind_box(L), t);
+  heed_tensor **box = heed_bind_box(L); /* before the reference: may raise */
+  heed_bind_fill(box, heed_tensor_ref(t));
 }
 
 /* Pushes "file:line: " of the nearest Lua function that is not heed's own. */
@@ -322,6 +322,12 @@ static int length(lua_State *L) {
   return 1;
 }
 
+/* is_tensor(value): also false for one that was closed */
+static int is_tensor(lua_State *L) {
+  lua_pushboolean(L, heed_bind_find(L, 1) != NULL);
+  return 1;
+}
+
 static int same(lua_State *L) {
   heed_tensor *a = heed_bind_find(L, 1), *b = heed_bind_find(L, 2);
   lua_pushboolean(L, a && a == b);
@@ -368,8 +374,9 @@ static bool get_field(lua_State *L, heed_tensor *t, const char *key) {
     if (t->node) lua_pushstring(L, t->node->op->name);
     else lua_pushnil(L);
   } else if (strcmp(key, "grad") == 0) {
-    heed_tensor *grad = heed_extra_grad(t);
-    if (grad) heed_bind_push(L, heed_tensor_ref(grad));
+    heed_tensor **box = heed_bind_box(L); /* may run finalizers */
+    heed_tensor *grad = heed_extra_grad(heed_bind_check(L, 1, "grad: x"));
+    if (grad) heed_bind_fill(box, heed_tensor_ref(grad));
     else lua_pushnil(L);
   } else {
     return false;
@@ -447,4 +454,6 @@ void heed_bind_tensors(lua_State *L) {
   /* Lua adds methods and operators here (lua/heed/init.lua) */
   lua_setfield(L, -3, "methods");
   lua_setfield(L, -2, "metatable");
+  lua_pushcfunction(L, is_tensor);
+  lua_setfield(L, -2, "is_tensor");
 }

@@ -269,17 +269,14 @@ static bool step(walker *w, heed_node *n) {
   return true;
 }
 
-/* After a failure: forgets half-gathered gradients. */
-static void abandon(walker *w) {
-  while (w->size) {
-    heed_node *n = pop(w);
-    n->walk = NULL;
-    for (int k = 0; k < n->nout; k++) {
-      heed_tensor_drop(n->out[k].grad);
-      n->out[k].grad = NULL;
-    }
-    heed_node_drop(n);
+/* The node is done, or given up: forgets what it has gathered. */
+static void leave(heed_node *n) {
+  for (int k = 0; k < n->nout; k++) {
+    heed_tensor_drop(n->out[k].grad);
+    n->out[k].grad = NULL;
   }
+  n->walk = NULL;
+  heed_node_drop(n);
 }
 
 static heed_tensor *first_gradient(heed_tensor *t, heed_tensor *gradient) {
@@ -324,8 +321,7 @@ bool heed_backward(heed_tensor *const *t, heed_tensor *const *gradient, int n,
   while (ok && w.size) {
     heed_node *node = pop(&w);
     ok = step(&w, node);
-    node->walk = NULL;
-    heed_node_drop(node);
+    leave(node);
   }
   if (ok) {
     ok = deliver_held(&w);
@@ -337,7 +333,7 @@ bool heed_backward(heed_tensor *const *t, heed_tensor *const *gradient, int n,
     free(w.held);
   }
   heed_grad_mode(was);
-  abandon(&w);
+  while (w.size) leave(pop(&w)); /* after a failure */
   free(w.heap);
   free(w.given);
   return ok;
