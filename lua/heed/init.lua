@@ -82,13 +82,12 @@ function heed.type(value)
   return heed.is_tensor(value) and "tensor" or type(value)
 end
 
---- Is the value a tensor?
+--- Is the value a tensor? One that was closed is none.
+-- @function is_tensor
 -- @param value any value
 -- @treturn boolean
 -- @usage heed.is_tensor(heed.zeros(2)) --> true
-function heed.is_tensor(value)
-  return type(value) == "userdata" and debug.getmetatable(value) == meta
-end
+heed.is_tensor = core.is_tensor
 
 local parts <const> = {
   autograd = true, linalg = true, einsum = true, nn = true, optim = true,

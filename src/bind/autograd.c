@@ -14,7 +14,7 @@ static void read_walk(lua_State *L, int index, const char *what,
   bool retain_given = false;
   if (lua_isnoneornil(L, index)) return;
   if (!lua_istable(L, index))
-    luaL_error(L, "%s: options must be a table, got %s", what,
+    heed_bind_error(L, "%s: options must be a table, got %s", what,
                heed_bind_describe(L, index));
   lua_pushnil(L);
   while (lua_next(L, index)) {
@@ -27,7 +27,7 @@ static void read_walk(lua_State *L, int index, const char *what,
     } else if (strcmp(key, "create_graph") == 0) {
       walk->create_graph = on;
     } else if (strcmp(what, "grad") != 0 || strcmp(key, "gradient") != 0) {
-      luaL_error(L, "%s: unknown option %s; known: retain_graph, "
+      heed_bind_error(L, "%s: unknown option %s; known: retain_graph, "
                  "create_graph%s", what, heed_bind_describe(L, -2),
                  strcmp(what, "grad") == 0 ? ", gradient" : "");
     }
@@ -37,17 +37,37 @@ static void read_walk(lua_State *L, int index, const char *what,
 }
 
 /* The state that runs a walk: where hooks and rules in Lua are called; and
-   whether one raised an error, which waits in the registry. */
+   whether one raised an error, which waits in a table in the registry: made
+   before, so that nothing raises in the midst of a walk. */
 static _Thread_local lua_State *running;
 static _Thread_local bool thrown;
 
-static bool walk_back(lua_State *L, heed_tensor *const *t,
-                      heed_tensor *const *gradient, int n,
+/* A list of lent tensors, in memory of Lua that stays on the stack. */
+typedef struct list {
+  heed_tensor **t;
+  int n;
+} list;
+
+/* Hooks and rules may let go of tensors that the walk goes on with. */
+static void hold(const list *l, bool on) {
+  for (int i = 0; i < l->n; i++) {
+    if (!l->t[i]) continue;
+    if (on) heed_tensor_ref(l->t[i]);
+    else heed_tensor_drop(l->t[i]);
+  }
+}
+
+/* From t with its gradients, as many; gradients of walk->wanted are found. */
+static bool walk_back(lua_State *L, const list *t, const list *gradient,
                       const heed_walk *walk) {
   lua_State *before = running;
+  list wanted = {walk->wanted, walk->nwanted};
+  const list *held[] = {t, gradient, &wanted};
+  for (int i = 0; i < 3; i++) hold(held[i], true);
   running = L;
-  bool ok = heed_backward(t, gradient, n, walk);
+  bool ok = heed_backward(t->t, gradient->t, t->n, walk);
   running = before;
+  for (int i = 0; i < 3; i++) hold(held[i], false);
   return ok;
 }
 
@@ -56,85 +76,94 @@ static int raise_failure(lua_State *L) {
   if (!thrown) return heed_bind_raise(L);
   thrown = false;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &thrown);
-  lua_pushnil(L);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &thrown);
+  lua_rawgeti(L, -1, 1);
+  lua_pushboolean(L, false);
+  lua_rawseti(L, -3, 1);
   return lua_error(L);
 }
 
 /* t:backward([gradient] [, {retain_graph =, create_graph =}]) */
 static int backward(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "backward: x");
-  heed_tensor *g = heed_bind_test(L, 2);
-  int options = lua_isnoneornil(L, 2) || g ? 3 : 2;
+  heed_tensor *g = heed_bind_find(L, 2);
+  bool table = lua_istable(L, 2);
+  if (!g && !table && !lua_isnoneornil(L, 2))
+    return heed_bind_error(L, "backward: gradient must be a tensor, got %s",
+                           heed_bind_describe(L, 2));
   heed_walk walk = {0};
-  read_walk(L, options, "backward", &walk);
-  if (!walk_back(L, &t, &g, 1, &walk)) return raise_failure(L);
+  read_walk(L, table ? 2 : 3, "backward", &walk);
+  if (!walk_back(L, &(list){&t, 1}, &(list){&g, 1}, &walk))
+    return raise_failure(L);
   heed_bind_collect(L);
   return 0;
 }
 
-/* A list of tensors at `index`, or the single one; stays on the stack. */
-static heed_tensor **read_list(lua_State *L, int index, const char *what,
-                               int *n) {
-  heed_tensor *single = heed_bind_test(L, index);
-  if (!single && !lua_istable(L, index))
-    luaL_error(L, "%s must be a tensor or a list of tensors, got %s", what,
-               heed_bind_describe(L, index));
-  *n = single ? 1 : (int)luaL_len(L, index);
-  heed_tensor **list =
-      lua_newuserdatauv(L, sizeof *list * (size_t)(*n + 1), 0);
-  for (int i = 0; i < *n; i++) {
-    if (!single) lua_geti(L, index, i + 1);
-    list[i] = single ? single : heed_bind_check(L, -1, what);
-    if (!single) lua_pop(L, 1); /* the list keeps it */
-  }
-  return list;
+/* Room for the tensors at `index`, a table of them or a single one. */
+static list make_list(lua_State *L, int index, const char *what) {
+  bool table = lua_istable(L, index);
+  if (!table) heed_bind_check(L, index, what);
+  lua_Unsigned n = table ? lua_rawlen(L, index) : 1;
+  if (n > INT16_MAX)
+    heed_bind_error(L, "%s has more than %d tensors", what, INT16_MAX);
+  list l = {lua_newuserdatauv(L, sizeof *l.t * (size_t)(n + 1), 0), (int)n};
+  memset(l.t, 0, sizeof *l.t * (size_t)(n + 1));
+  return l;
 }
 
-/* The gradients of the n tensors y, from the options at index 3. */
-static heed_tensor **read_gradients(lua_State *L, int n) {
-  int given = 0;
-  if (!lua_istable(L, 3) || lua_getfield(L, 3, "gradient") == LUA_TNIL) {
-    heed_tensor **none =
-        lua_newuserdatauv(L, sizeof *none * (size_t)(n + 1), 0);
-    memset(none, 0, sizeof *none * (size_t)(n + 1));
-    return none;
+/* Puts them there; fails for what is no tensor. Neither raises nor runs Lua
+   code, which could close what was read before. */
+static bool fill_list(lua_State *L, int index, const char *what, list *l) {
+  bool table = lua_istable(L, index);
+  for (int i = 0; i < l->n; i++) {
+    if (table) lua_rawgeti(L, index, i + 1);
+    l->t[i] = heed_bind_find(L, table ? -1 : index);
+    if (!l->t[i])
+      return heed_fail("%s[%d] must be a tensor, got %s", what, i + 1,
+                       heed_bind_describe(L, -1));
+    if (table) lua_pop(L, 1); /* the table keeps it */
   }
-  heed_tensor **list = read_list(L, lua_gettop(L), "grad: gradient", &given);
-  if (given != n)
-    luaL_error(L, "grad: gradient must have one entry for each of the %d "
-               "tensors y, got %d", n, given);
-  return list;
+  return true;
 }
 
 /* grad(y or {y, ...}, x or {x, ...} [, options with gradient =]) ->
    gradients */
 static int grad(lua_State *L) {
-  int ny = 0, n = 0;
   lua_settop(L, 3);
   heed_walk walk = {0};
   read_walk(L, 3, "grad", &walk);
-  heed_tensor **y = read_list(L, 1, "grad: y", &ny);
-  walk.wanted = read_list(L, 2, "grad: x", &n);
-  walk.nwanted = n;
-  heed_tensor **gradient = read_gradients(L, ny);
-  luaL_checkstack(L, n + 8, "grad: too many tensors");
-  walk.found = lua_newuserdatauv(L, sizeof(heed_tensor *) * (size_t)(n + 1),
-                                 0);
-  heed_tensor ***box = lua_newuserdatauv(
-      L, sizeof(heed_tensor **) * (size_t)(n + 1), 0);
-  int first = lua_gettop(L) + 1;
-  for (int i = 0; i < n; i++) {
-    walk.found[i] = NULL;
-    if (!heed_tensor_tracks(walk.wanted[i]))
-      return luaL_error(L, "grad: x %d does not want gradients "
-                        "(requires_grad)", i + 1);
-    box[i] = heed_bind_box(L);
+  list y = make_list(L, 1, "grad: y"), x = make_list(L, 2, "grad: x");
+  bool given = lua_istable(L, 3);
+  if (given) {
+    lua_pushliteral(L, "gradient");
+    given = lua_rawget(L, 3) != LUA_TNIL;
+  } else {
+    lua_pushnil(L);
   }
-  bool ok = walk_back(L, y, gradient, ny, &walk);
-  for (int i = 0; i < n; i++) {
-    if (walk.found[i]) {
-      heed_bind_fill(box[i], walk.found[i]);
+  int at = lua_gettop(L);
+  list gradient = make_list(L, given ? at : 1, "grad: gradient");
+  if (gradient.n != y.n)
+    return heed_bind_error(L, "grad: gradient must have one entry for each "
+                           "of the %d tensors y, got %d", y.n, gradient.n);
+  luaL_checkstack(L, x.n + 8, "grad: too many tensors");
+  list found = make_list(L, 2, "grad: x");
+  heed_tensor ***box = lua_newuserdatauv(
+      L, sizeof(heed_tensor **) * (size_t)(x.n + 1), 0);
+  int first = lua_gettop(L) + 1;
+  for (int i = 0; i < x.n; i++) box[i] = heed_bind_box(L);
+  if (!fill_list(L, 1, "grad: y", &y) || !fill_list(L, 2, "grad: x", &x) ||
+      (given && !fill_list(L, at, "grad: gradient", &gradient)))
+    return heed_bind_raise(L);
+  for (int i = 0; i < x.n; i++)
+    if (!heed_tensor_tracks(x.t[i]))
+      return heed_bind_error(L, "grad: x %d does not want gradients "
+                             "(requires_grad)", i + 1);
+  walk.wanted = x.t;
+  walk.nwanted = x.n;
+  walk.found = found.t;
+  bool ok = walk_back(L, &y, &gradient, &walk);
+  for (int i = 0; i < x.n; i++) {
+    if (found.t[i]) {
+      heed_bind_fill(box[i], found.t[i]);
     } else {
       lua_pushnil(L);
       lua_replace(L, first + i);
@@ -142,17 +171,20 @@ static int grad(lua_State *L) {
   }
   if (!ok) return raise_failure(L);
   heed_bind_collect(L);
-  return n;
+  return x.n;
 }
 
 /* backward_all({t, ...}, {gradient, ...}) */
 static int backward_all(lua_State *L) {
-  int n = 0, given = 0;
-  heed_tensor **t = read_list(L, 1, "backward: x", &n);
-  heed_tensor **g = read_list(L, 2, "backward: gradient", &given);
-  if (n != given)
-    return luaL_error(L, "backward: %d gradients for %d tensors", given, n);
-  if (!walk_back(L, t, g, n, &(heed_walk){0})) return raise_failure(L);
+  list t = make_list(L, 1, "backward: x");
+  list g = make_list(L, 2, "backward: gradient");
+  if (t.n != g.n)
+    return heed_bind_error(L, "backward: %d gradients for %d tensors", g.n,
+                           t.n);
+  if (!fill_list(L, 1, "backward: x", &t) ||
+      !fill_list(L, 2, "backward: gradient", &g))
+    return heed_bind_raise(L);
+  if (!walk_back(L, &t, &g, &(heed_walk){0})) return raise_failure(L);
   heed_bind_collect(L);
   return 0;
 }
@@ -166,13 +198,14 @@ typedef struct held_value {
 } held_value;
 
 static held_value *hold_value(lua_State *L, int index) {
-  held_value *v = heed_mem_alloc(sizeof *v);
-  if (!v) return NULL;
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-  v->main = lua_tothread(L, -1);
+  held_value own = {.main = lua_tothread(L, -1)};
   lua_pop(L, 1);
   lua_pushvalue(L, index);
-  v->ref = luaL_ref(L, LUA_REGISTRYINDEX);
+  own.ref = luaL_ref(L, LUA_REGISTRYINDEX);
+  held_value *v = heed_mem_alloc(sizeof *v);
+  if (v) *v = own;
+  else luaL_unref(L, LUA_REGISTRYINDEX, own.ref);
   return v;
 }
 
@@ -192,7 +225,10 @@ static bool run_protected(lua_CFunction f, void *with) {
   lua_pushcfunction(L, f);
   lua_pushlightuserdata(L, with);
   if (lua_pcall(L, 1, 0, 0) == LUA_OK) return true;
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &thrown);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &thrown);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, 1);
+  lua_pop(L, 1);
   thrown = true;
   return heed_fail("backward: a Lua function failed");
 }
@@ -209,7 +245,7 @@ typedef struct hook_call {
 static int call_hook(lua_State *L) {
   hook_call *h = lua_touserdata(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->function->ref);
-  heed_bind_push(L, heed_tensor_ref(h->gradient));
+  heed_bind_push(L, h->gradient);
   lua_call(L, 1, 1);
   if (lua_isnil(L, -1)) {
     h->result = heed_tensor_ref(h->gradient);
@@ -218,7 +254,7 @@ static int call_hook(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, -1, "hook: the result");
   if (!heed_shape_equal(&t->shape, &h->gradient->shape) ||
       t->dtype != h->gradient->dtype)
-    return luaL_error(L, "hook: the result must be nil or %s like the "
+    return heed_bind_error(L, "hook: the result must be nil or %s like the "
                       "gradient, got %s", heed_tensor_text(h->gradient),
                       heed_tensor_text(t));
   h->result = heed_tensor_ref(t);
@@ -234,10 +270,10 @@ static heed_tensor *run_hook(void *context, heed_tensor *gradient) {
 static int register_hook(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "register_hook: x");
   if (!lua_isfunction(L, 2))
-    return luaL_error(L, "register_hook: f must be a function, got %s",
+    return heed_bind_error(L, "register_hook: f must be a function, got %s",
                       heed_bind_describe(L, 2));
   if (!heed_tensor_tracks(t))
-    return luaL_error(L, "register_hook: x does not want gradients "
+    return heed_bind_error(L, "register_hook: x does not want gradients "
                       "(requires_grad), %s", heed_tensor_text(t));
   heed_hook **handle = lua_newuserdatauv(L, sizeof *handle, 0);
   *handle = NULL;
@@ -264,7 +300,7 @@ static int drop_hook(lua_State *L) {
 static int retain_grad(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "retain_grad: x");
   if (!heed_tensor_tracks(t))
-    return luaL_error(L, "retain_grad: x does not want gradients "
+    return heed_bind_error(L, "retain_grad: x does not want gradients "
                       "(requires_grad), %s", heed_tensor_text(t));
   if (!heed_extra_retain(t)) return heed_bind_raise(L);
   lua_settop(L, 1);
@@ -282,8 +318,9 @@ typedef struct saved {
 } saved;
 
 typedef struct function {
-  held_value *rule; /* f(context, gradient, ...) -> gradients */
-  held_value *context;
+  /* {rule, context}: rule(context, saved, wants_leaves, gradient, ...) gives
+     gradients */
+  held_value *own;
   int nsaved;
   size_t bytes;
   saved saved[];
@@ -291,8 +328,7 @@ typedef struct function {
 
 static void drop_function(void *context) {
   function *f = context;
-  if (f->rule) let_go(f->rule);
-  if (f->context) let_go(f->context);
+  let_go(f->own);
   for (int i = 0; i < f->nsaved; i++) heed_tensor_drop(f->saved[i].value);
   heed_mem_free(f, f->bytes);
 }
@@ -306,25 +342,27 @@ typedef struct function_call {
 static void push_saved(lua_State *L, const function_call *call, int i) {
   const saved *s = &call->f->saved[i];
   if (s->value->storage->version != s->version)
-    luaL_error(L, "backward: saved tensor %d was overwritten after it was "
+    heed_bind_error(L, "backward: saved tensor %d was overwritten after it was "
                "saved; write to a copy instead", i + 1);
+  heed_tensor **box = heed_bind_box(L);
   heed_tensor *t = s->result ? heed_tensor_detach(s->value)
                              : heed_tensor_ref(s->value);
-  if (t && s->result && heed_grad_enabled()) {
+  if (!t) heed_bind_raise(L);
+  if (s->result && heed_grad_enabled()) {
     t->node = call->r->node;
     t->slot = (uint8_t)(s->result - 1);
     t->node->refs++;
   }
-  heed_bind_push(L, t);
+  heed_bind_fill(box, t);
 }
 
 static void take_gradient(lua_State *L, heed_rule_call *r, int input,
                           int index) {
   if (!heed_needs(r, input) || lua_isnil(L, index)) return;
   const heed_edge *e = &r->node->in[input];
-  heed_tensor *g = heed_bind_test(L, index);
+  heed_tensor *g = heed_bind_find(L, index);
   if (!g || !heed_shape_equal(&g->shape, &e->shape) || g->dtype != e->dtype)
-    luaL_error(L, "backward: gradient %d must be nil or %s %s like the "
+    heed_bind_error(L, "backward: gradient %d must be nil or %s %s like the "
                "input, got %s", input + 1, heed_dtype_name(e->dtype),
                heed_shape_text(&e->shape), heed_bind_describe(L, index));
   heed_tensor *own = heed_node_lend(r, heed_tensor_ref(g));
@@ -337,8 +375,10 @@ static int call_rule(lua_State *L) {
   const heed_node *n = r->node;
   int top = lua_gettop(L), nsaved = call->f->nsaved;
   luaL_checkstack(L, n->nout + n->nin + nsaved + 8, "backward");
-  lua_rawgeti(L, LUA_REGISTRYINDEX, call->f->rule->ref);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, call->f->context->ref);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, call->f->own->ref);
+  lua_rawgeti(L, -1, 1);
+  lua_rawgeti(L, -2, 2);
+  lua_remove(L, -3);
   lua_createtable(L, nsaved, 0);
   for (int i = 0; i < nsaved; i++) {
     push_saved(L, call, i);
@@ -348,7 +388,7 @@ static int call_rule(lua_State *L) {
   for (int k = 0; k < n->nout; k++) {
     heed_tensor *g = heed_grad_of(r, k);
     if (!g) heed_bind_raise(L);
-    heed_bind_push(L, heed_tensor_ref(g));
+    heed_bind_push(L, g);
   }
   lua_call(L, 3 + n->nout, n->nin);
   for (int i = 0; i < n->nin; i++) take_gradient(L, r, i, top + 1 + i);
@@ -380,49 +420,67 @@ static bool save(function *f, heed_tensor *t, heed_tensor *const *out,
   return true;
 }
 
-static function *new_function(lua_State *L, heed_tensor *const *list, int n,
-                              heed_tensor *const *out, int nout) {
-  size_t bytes = sizeof(function) + sizeof(saved) * (size_t)n;
+/* Takes over `own`. */
+static function *new_function(held_value *own, const list *kept,
+                              const list *out) {
+  size_t bytes = sizeof(function) + sizeof(struct saved) * (size_t)kept->n;
   function *f = heed_mem_alloc(bytes);
-  if (!f) return NULL;
-  *f = (function){.bytes = bytes};
-  bool ok = (f->rule = hold_value(L, 4)) && (f->context = hold_value(L, 5));
-  for (int i = 0; ok && i < n; i++) ok = save(f, list[i], out, nout);
+  if (!f) {
+    let_go(own);
+    return NULL;
+  }
+  *f = (function){.own = own, .bytes = bytes};
+  bool ok = true;
+  for (int i = 0; ok && i < kept->n; i++)
+    ok = save(f, kept->t[i], out->t, out->n);
   if (ok) return f;
   drop_function(f);
   return NULL;
 }
 
-/* custom({in}, {out}, {saved}, rule, context) -> results: new tensors of the
-   values of out, whose gradients come from
-   rule(context, {saved}, wants_leaves, gradient, ...) */
-static int custom(lua_State *L) {
-  int nin = 0, nout = 0, nsaved = 0;
-  lua_settop(L, 5);
-  heed_tensor **in = read_list(L, 1, "Function: inputs", &nin);
-  heed_tensor **out = read_list(L, 2, "Function: results", &nout);
-  heed_tensor **list = read_list(L, 3, "Function: saved", &nsaved);
-  if (nout < 1 || nout > HEED_MAX_OUT)
-    return luaL_error(L, "Function: forward must give 1 to %d tensors, got "
-                      "%d", HEED_MAX_OUT, nout);
-  heed_tensor **box[HEED_MAX_OUT], *result[HEED_MAX_OUT];
-  luaL_checkstack(L, nout, "results");
-  for (int k = 0; k < nout; k++) box[k] = heed_bind_box(L);
-  function *f = new_function(L, list, nsaved, out, nout);
-  if (!f) return heed_bind_raise(L);
+/* Makes result[k], of the values of out, whose gradients come from f, which
+   it takes over. */
+static bool join(const list *in, const list *out, function *f,
+                 heed_tensor **result) {
   bool ok = true;
-  for (int k = 0; k < nout; k++) {
-    result[k] = heed_tensor_detach(out[k]);
+  for (int k = 0; k < out->n; k++) {
+    result[k] = heed_tensor_detach(out->t[k]);
     ok = ok && result[k];
   }
   if (!ok) drop_function(f);
-  ok = ok && heed_node_custom(in, nin, result, nout,
+  ok = ok && heed_node_custom(in->t, in->n, result, out->n,
                               &(heed_custom){run_rule, drop_function, f});
-  for (int k = 0; k < nout; k++) {
-    if (ok) heed_bind_fill(box[k], result[k]);
-    else heed_tensor_drop(result[k]);
+  for (int k = 0; !ok && k < out->n; k++) heed_tensor_drop(result[k]);
+  return ok;
+}
+
+/* custom({in}, {out}, {saved}, {rule, context}) -> results: new tensors of
+   the values of out, whose gradients come from
+   rule(context, {saved}, wants_leaves, gradient, ...) */
+static int custom(lua_State *L) {
+  lua_settop(L, 4);
+  list in = make_list(L, 1, "Function: inputs");
+  list out = make_list(L, 2, "Function: results");
+  list kept = make_list(L, 3, "Function: saved");
+  if (out.n < 1 || out.n > HEED_MAX_OUT)
+    return heed_bind_error(L, "Function: forward must give 1 to %d tensors, "
+                           "got %d", HEED_MAX_OUT, out.n);
+  heed_tensor **box[HEED_MAX_OUT], *result[HEED_MAX_OUT];
+  luaL_checkstack(L, out.n + 8, "results");
+  for (int k = 0; k < out.n; k++) box[k] = heed_bind_box(L);
+  held_value *own = hold_value(L, 4);
+  if (!own) return heed_bind_raise(L);
+  bool ok = fill_list(L, 1, "Function: inputs", &in) &&
+            fill_list(L, 2, "Function: results", &out) &&
+            fill_list(L, 3, "Function: saved", &kept);
+  if (!ok) {
+    let_go(own);
+    return heed_bind_raise(L);
   }
-  return ok ? nout : heed_bind_raise(L);
+  function *f = new_function(own, &kept, &out);
+  if (!f || !join(&in, &out, f, result)) return heed_bind_raise(L);
+  for (int k = 0; k < out.n; k++) heed_bind_fill(box[k], result[k]);
+  return out.n;
 }
 
 /* -- looking for the first NaN -- */
@@ -445,7 +503,7 @@ static int guard_close(lua_State *L) {
 }
 
 /* with_mode(f, ...) runs f so; with_mode() gives a guard for <close>. */
-static int with_mode(lua_State *L, bool on) {
+static int with_mode(lua_State *L, const char *name, bool on) {
   if (lua_isnone(L, 1)) {
     int *was = lua_newuserdatauv(L, sizeof *was, 0);
     *was = -1;
@@ -453,14 +511,18 @@ static int with_mode(lua_State *L, bool on) {
     *was = heed_grad_mode(on);
     return 1;
   }
+  if (!lua_isfunction(L, 1) && !luaL_getmetafield(L, 1, "__call"))
+    return heed_bind_error(L, "%s: f must be a function, got %s", name,
+                           heed_bind_describe(L, 1));
+  if (!lua_isfunction(L, 1)) lua_pop(L, 1);
   bool was = heed_grad_mode(on);
   int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
   heed_grad_mode(was);
   return status == LUA_OK ? lua_gettop(L) : lua_error(L);
 }
 
-static int no_grad(lua_State *L) { return with_mode(L, false); }
-static int enable_grad(lua_State *L) { return with_mode(L, true); }
+static int no_grad(lua_State *L) { return with_mode(L, "no_grad", false); }
+static int enable_grad(lua_State *L) { return with_mode(L, "enable_grad", true); }
 
 static int is_grad_enabled(lua_State *L) {
   lua_pushboolean(L, heed_grad_enabled());
@@ -479,6 +541,10 @@ void heed_bind_autograd(lua_State *L) {
                                        {"register_hook", register_hook},
                                        {"retain_grad", retain_grad},
                                        {NULL, NULL}};
+  lua_createtable(L, 1, 0);
+  lua_pushboolean(L, false);
+  lua_rawseti(L, -2, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &thrown);
   luaL_newmetatable(L, GUARD);
   lua_pushcfunction(L, guard_close);
   lua_setfield(L, -2, "__close");

@@ -38,17 +38,17 @@ heed_tensor **heed_bind_box(lua_State *L);
 heed_tensor **heed_bind_box_of(lua_State *L, int meta);
 /* Fills a box; takes over the reference. */
 void heed_bind_fill(heed_tensor **box, heed_tensor *t);
-/* Pushes a box that takes over the reference; raises heed_error() for NULL. */
+/* Pushes a box with a reference of its own; t is to live while it is made. */
 void heed_bind_push(lua_State *L, heed_tensor *t);
-/* The tensor at `index`, lent; NULL when it is none. Raises when it is
-   closed. */
-heed_tensor *heed_bind_test(lua_State *L, int index);
-/* The same in *t, for callers that own tensors and must not raise: fails when
-   it is closed. */
-bool heed_bind_try(lua_State *L, int index, heed_tensor **t);
+/* The tensor at `index`, lent; NULL when it is none, or closed. */
+static inline heed_tensor *heed_bind_find(lua_State *L, int index) {
+  const heed_bind_holder *b = heed_bind_at(L, index);
+  return b ? b->tensor : NULL;
+}
 /* The same, but raises when it is none; `what` opens the message. */
 heed_tensor *heed_bind_check(lua_State *L, int index, const char *what);
-/* "a string", "a table", "tensor float32 [2 3]": what stands at `index`. */
+/* "a string", "a closed tensor", "tensor float32 [2 3]": what stands at
+   `index`. */
 const char *heed_bind_describe(lua_State *L, int index);
 
 /* Runs a collection when much memory is held by dead boxes only. Called after
@@ -60,6 +60,9 @@ void heed_bind_collect(lua_State *L);
 
 /* Raises heed_error() with the position of the caller outside of heed. */
 int heed_bind_raise(lua_State *L);
+/* Raises a message like that, formatted as by printf. */
+int heed_bind_error(lua_State *L, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* "file:line" of the caller outside of heed, in a buffer of this thread. */
 const char *heed_bind_where(lua_State *L);
