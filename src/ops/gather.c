@@ -106,9 +106,11 @@ static bool scatter_run(heed_call *c, heed_places_how how) {
   heed_places p;
   if (!heed_places_open_elements(&p, c, 1, y, c->attr[0].i)) return false;
   if (y != x) heed_copy(y, x);
-  heed_places_write(&p, y, c->in[2], how);
+  heed_tensor *from = heed_places_source(c->op->name, c->in[2], y);
+  if (from) heed_places_write(&p, y, from, how);
+  heed_tensor_drop(from);
   heed_places_close(&p);
-  return true;
+  return from != NULL;
 }
 
 /* The gradient of source from that of its corner that was used: zeros in the
