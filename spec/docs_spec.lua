@@ -78,10 +78,11 @@ end
 describe("the pages", function()
   local output
 
-  before_each(function() -- plots go to the terminal
+  -- plots go to the terminal
+  before_each(function() -- luacheck: ignore 122
     output, io.stdout = io.stdout, io.tmpfile()
   end)
-  after_each(function()
+  after_each(function() -- luacheck: ignore 122
     io.stdout = output
     heed.set_printoptions()
     heed.manual_seed(1)
