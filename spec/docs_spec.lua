@@ -4,6 +4,7 @@
 -- anything. `--! text` behind a statement, or on the line below it, says that
 -- it raises this message; more such lines go on with it.
 
+-- luacheck: ignore 122 (io.stdout is set)
 local heed = require "heed"
 local message = require "spec.support.message"
 
@@ -79,10 +80,10 @@ describe("the pages", function()
   local output
 
   -- plots go to the terminal
-  before_each(function() -- luacheck: ignore 122
+  before_each(function()
     output, io.stdout = io.stdout, io.tmpfile()
   end)
-  after_each(function() -- luacheck: ignore 122
+  after_each(function()
     io.stdout = output
     heed.set_printoptions()
     heed.manual_seed(1)
