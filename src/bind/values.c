@@ -111,6 +111,63 @@ static bool fill(nest *n, heed_tensor *t, int depth, int64_t *at) {
   return true;
 }
 
+/* Reads {dtype =, requires_grad =} at `index`; *dtype stays -1 without. */
+static bool read_options(lua_State *L, int index, int *dtype,
+                         bool *require) {
+  if (lua_isnoneornil(L, index)) return true;
+  if (!lua_istable(L, index))
+    return heed_fail("tensor: options must be a table, got %s",
+                     heed_bind_describe(L, index));
+  lua_pushnil(L);
+  while (lua_next(L, index)) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
+                                                     : "";
+    heed_dtype d;
+    if (strcmp(key, "dtype") == 0) {
+      const char *name = lua_tostring(L, -1);
+      if (!heed_dtype_find(name ? name : heed_bind_describe(L, -1), &d))
+        return heed_fail("tensor: %s", heed_error());
+      *dtype = (int)d;
+    } else if (strcmp(key, "requires_grad") == 0) {
+      *require = lua_toboolean(L, -1);
+    } else {
+      return heed_fail("tensor: unknown option %s; known: dtype, "
+                       "requires_grad", heed_bind_describe(L, -2));
+    }
+    lua_pop(L, 1);
+  }
+  return true;
+}
+
+/* A copy without history. */
+static heed_tensor *copy_of(heed_tensor *source, int dtype) {
+  int64_t to = dtype >= 0 ? dtype : (int)source->dtype;
+  heed_tensor *t = heed_tensor_detach(source);
+  heed_tensor *cast = t ? heed_bind_run("to", &t, 1, &to) : NULL;
+  heed_tensor *copy = cast ? heed_bind_run("clone", &cast, 1, NULL) : NULL;
+  heed_tensor_drop(t);
+  heed_tensor_drop(cast);
+  return copy;
+}
+
+/* Fills the box with the tensor of the value at index 1. */
+static bool read_values(lua_State *L, int dtype, heed_tensor **box) {
+  nest n = {.L = L};
+  lua_pushvalue(L, 1);
+  if (!measure(&n) || !scan(&n, 0)) return false;
+  if (dtype < 0)
+    dtype = n.any_float ? HEED_FLOAT32
+            : n.any_integer ? HEED_INT64
+            : n.any_bool ? HEED_BOOL : HEED_FLOAT32;
+  heed_tensor *t = heed_tensor_new("tensor", (heed_dtype)dtype, &n.shape);
+  if (!t) return false;
+  heed_bind_fill(box, t); /* owned from here on, should reading raise */
+  int64_t at = 0;
+  if (!fill(&n, t, 0, &at)) return false;
+  lua_pop(L, 1);
+  return true;
+}
+
 /***
 A tensor of Lua values.
 @function tensor
@@ -125,65 +182,24 @@ the dtype cannot hold are an error, fractions are dropped); requires_grad
 @usage heed.tensor {{1, 2.5}, {3, 4}} --> 1 2.5 3 4
 */
 static int new_tensor(lua_State *L) {
-  luaL_checkany(L, 1);
-  nest n = {.L = L};
   int dtype = -1;
   bool require = false;
-  if (!lua_isnoneornil(L, 2)) {
-    if (!lua_istable(L, 2))
-      return luaL_error(L, "tensor: options must be a table, got %s",
-                        heed_bind_describe(L, 2));
-    lua_pushnil(L);
-    while (lua_next(L, 2)) {
-      const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
-                                                       : "";
-      heed_dtype d;
-      if (strcmp(key, "dtype") == 0) {
-        const char *name = lua_tostring(L, -1);
-        if (!heed_dtype_find(name ? name : heed_bind_describe(L, -1), &d))
-          return luaL_error(L, "tensor: %s", heed_error());
-        dtype = (int)d;
-      } else if (strcmp(key, "requires_grad") == 0) {
-        require = lua_toboolean(L, -1);
-      } else {
-        return luaL_error(L, "tensor: unknown option %s; known: dtype, "
-                          "requires_grad", heed_bind_describe(L, -2));
-      }
-      lua_pop(L, 1);
-    }
-  }
-  heed_tensor *source = heed_bind_test(L, 1);
+  luaL_checkany(L, 1);
+  if (!read_options(L, 2, &dtype, &require)) return heed_bind_raise(L);
+  heed_tensor *source = heed_bind_test(L, 1), **box = heed_bind_box(L);
   if (source) {
-    heed_tensor **result = heed_bind_box(L);
-    heed_tensor *t = heed_tensor_detach(source);
-    int64_t to = dtype >= 0 ? dtype : (int)source->dtype;
-    heed_tensor *cast = t ? heed_bind_run("to", &t, 1, &to) : NULL;
-    heed_tensor *copy = cast ? heed_bind_run("clone", &cast, 1, NULL) : NULL;
-    heed_tensor_drop(t);
-    heed_tensor_drop(cast);
+    heed_tensor *copy = copy_of(source, dtype);
     if (!copy) return heed_bind_raise(L);
-    heed_bind_fill(result, copy);
-  } else {
-    lua_pushvalue(L, 1);
-    if (!measure(&n) || !scan(&n, 0)) return heed_bind_raise(L);
-    if (dtype < 0)
-      dtype = n.any_float ? HEED_FLOAT32
-              : n.any_integer ? HEED_INT64
-              : n.any_bool ? HEED_BOOL : HEED_FLOAT32;
-    heed_tensor **result = heed_bind_box(L);
-    heed_tensor *t = heed_tensor_new("tensor", (heed_dtype)dtype, &n.shape);
-    if (!t) return heed_bind_raise(L);
-    heed_bind_fill(result, t);
-    int64_t at = 0;
-    lua_pushvalue(L, 1);
-    if (!fill(&n, t, 0, &at)) return heed_bind_raise(L);
-    lua_pop(L, 1);
+    heed_bind_fill(box, copy);
+  } else if (!read_values(L, dtype, box)) {
+    return heed_bind_raise(L);
   }
-  heed_tensor *t = heed_bind_test(L, -1);
-  if (require && !heed_dtype_is_float(t->dtype))
-    return luaL_error(L, "tensor: only float tensors can require gradients, "
-                      "got %s", heed_dtype_name(t->dtype));
-  t->requires_grad = require;
+  if (require && !heed_dtype_is_float((*box)->dtype)) {
+    heed_fail("tensor: only float tensors can require gradients, got %s",
+              heed_dtype_name((*box)->dtype));
+    return heed_bind_raise(L);
+  }
+  (*box)->requires_grad = require;
   heed_bind_collect(L);
   return 1;
 }
