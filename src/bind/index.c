@@ -219,7 +219,9 @@ static int named_dims(key *k) {
   for (lua_Integer i = 1; i <= n; i++) {
     int type = lua_rawgeti(k->L, 2, i);
     heed_tensor *index;
-    if (heed_bind_try(k->L, -1, &index) && index && index->dtype == HEED_BOOL) named += index->shape.ndim;
+    if (heed_bind_try(k->L, -1, &index) && index &&
+        index->dtype == HEED_BOOL)
+      named += index->shape.ndim;
     else if (type != LUA_TSTRING) named++;
     else if (strcmp(lua_tostring(k->L, -1), "...") == 0) dots++;
     lua_pop(k->L, 1);
@@ -294,7 +296,8 @@ static heed_tensor *run_indices(key *k, const char *name, heed_tensor *value) {
 /* A mask over the whole of t, the sole key, is the frequent case. */
 static heed_tensor *whole_mask(lua_State *L, const heed_tensor *t) {
   heed_tensor *mask;
-  bool whole = heed_bind_try(L, 2, &mask) && mask && mask->dtype == HEED_BOOL && mask->shape.ndim > 0 &&
+  bool whole = heed_bind_try(L, 2, &mask) && mask &&
+               mask->dtype == HEED_BOOL && mask->shape.ndim > 0 &&
                heed_shape_equal(&mask->shape, &t->shape);
   return whole ? mask : NULL;
 }

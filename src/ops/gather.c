@@ -41,8 +41,8 @@ dimension that the index says: out[i][j] = x[i][index[i][j]] for dim 2.
 @function gather
 @param x tensor
 @param dim dimension
-@param index tensor of int64, int32 or uint8 with as many dimensions as x and, but for dim, no
-larger; positions may count from the end
+@param index tensor of int64, int32 or uint8 with as many dimensions as x and,
+but for dim, no larger; positions may count from the end
 @return tensor of the shape of the index, a copy
 @raise when the shapes do not fit or a position is out of range
 @usage heed.tensor{{1, 2}, {3, 4}}:gather(2, heed.tensor{{2}, {1}}) --> 2, 3
@@ -136,8 +136,8 @@ the last one, in row-major order, stays.
 @function scatter
 @param x tensor
 @param dim dimension
-@param index tensor of int64, int32 or uint8 with as many dimensions as x and, but for dim, no
-larger; positions may count from the end
+@param index tensor of int64, int32 or uint8 with as many dimensions as x and,
+but for dim, no larger; positions may count from the end
 @param source number, or tensor no smaller than the index in any dimension
 @return tensor like x, in the common dtype of x and source
 @raise when the shapes do not fit or a position is out of range
@@ -177,8 +177,8 @@ dimension: out[i][index[i][j]] += source[i][j] for dim 2.
 @function scatter_add
 @param x tensor of numbers
 @param dim dimension
-@param index tensor of int64, int32 or uint8 with as many dimensions as x and, but for dim, no
-larger; positions may count from the end
+@param index tensor of int64, int32 or uint8 with as many dimensions as x and,
+but for dim, no larger; positions may count from the end
 @param source number, or tensor no smaller than the index in any dimension
 @return tensor like x, in the common dtype of x and source
 @raise when the shapes do not fit or a position is out of range
