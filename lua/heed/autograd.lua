@@ -106,7 +106,7 @@ end
 -- }
 -- local x = heed.tensor({2}, {dtype = "float32", requires_grad = true})
 -- cube(x):sum():backward()
--- print(x.grad) --> 12
+-- return x.grad --> 12
 function autograd.Function(rules)
   check.types("Function", rules, {
     forward = "function", backward = "function", name = "string",
@@ -233,7 +233,7 @@ end
 -- @treturn tensor f(inputs)
 -- @return the product: a tensor like the input, or a list of them
 -- @usage local y, g = heed.autograd.vjp(function(x) return x ^ 2 end,
---   heed.tensor {1.0, 2.0}, heed.tensor {1.0, 1.0}) --> g: 2 4
+--   heed.tensor {1.0, 2.0}, heed.tensor {1.0, 1.0}) --> 1 4, 2 4
 function autograd.vjp(f, inputs, v)
   local y, leaves = run_on_leaves("vjp", f, inputs)
   if not y.requires_grad then return y, single(inputs, or_zeros({}, leaves)) end
@@ -250,7 +250,7 @@ end
 -- @treturn tensor f(inputs)
 -- @treturn tensor the product, of the shape of the result
 -- @usage local y, d = heed.autograd.jvp(function(x) return x ^ 2 end,
---   heed.tensor {1.0, 2.0}, heed.tensor {1.0, 0.0}) --> d: 2 0
+--   heed.tensor {1.0, 2.0}, heed.tensor {1.0, 0.0}) --> 1 4, 2 0
 function autograd.jvp(f, inputs, v)
   local y, leaves = run_on_leaves("jvp", f, inputs)
   local directions <const> = is_tensor(v) and {v} or v
@@ -298,7 +298,7 @@ end
 -- (false)
 -- @return a tensor, or a list of them
 -- @usage heed.autograd.jacobian(function(x) return x ^ 2 end,
---   heed.tensor {1.0, 2.0}) --> {{2, 0}, {0, 4}}
+--   heed.tensor {1.0, 2.0}) --> 2 0, 0 4
 function autograd.jacobian(f, inputs, options)
   options = check.options("jacobian", options, {create_graph = false})
   local y, leaves = run_on_leaves("jacobian", f, inputs)
@@ -320,7 +320,7 @@ end
 -- @tparam tensor input
 -- @treturn tensor
 -- @usage heed.autograd.hessian(function(x) return (x ^ 3):sum() end,
---   heed.tensor {1.0, 2.0}) --> {{6, 0}, {0, 12}}
+--   heed.tensor {1.0, 2.0}) --> 6 0, 0 12
 function autograd.hessian(f, input)
   check.callable("hessian", "f", f)
   check.tensor("hessian", "input", input)

@@ -16,22 +16,9 @@
 #include "core/node.h"
 #include "kernel/kernel.h"
 #include "kernel/philox.h"
+#include "report.h"
 
 #define GRAD(t) heed_extra_grad(t)
-
-static int failed;
-
-#define REPORT(ok, name, ...)                 \
-  do {                                        \
-    if (ok) {                                 \
-      printf("ok %s\n", name);                \
-    } else {                                  \
-      failed++;                               \
-      printf("not ok %s: ", name);            \
-      printf(__VA_ARGS__);                    \
-      putchar('\n');                          \
-    }                                         \
-  } while (0)
 
 /* ---- random numbers ------------------------------------------------------ */
 

@@ -5,7 +5,6 @@
  * well.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "core/extra.h"
 #include "core/generator.h"
 #include "core/node.h"
+#include "report.h"
 
 #define GRAD(t) heed_extra_grad(t)
 
@@ -20,22 +20,7 @@ typedef heed_tensor tensor;
 
 #define MOST 3 /* inputs of an op */
 
-static int failed;
 static heed_generator numbers;
-
-static void report(bool ok, const char *name, const char *format, ...) {
-  va_list args;
-  if (ok) {
-    printf("ok %s\n", name);
-    return;
-  }
-  failed++;
-  printf("not ok %s: ", name);
-  va_start(args, format);
-  vprintf(format, args);
-  va_end(args);
-  putchar('\n');
-}
 
 static void must(const void *made) {
   if (made) return;
@@ -255,7 +240,7 @@ static void check_values(const value_case *v) {
     drop_all(out, 2);
     out[0] = out[1] = NULL;
   }
-  report(ok, v->name, "other values than %s", v->out[0]);
+  REPORT(ok, v->name, "other values than %s", v->out[0]);
   drop_all(in, nin);
   drop_all(other, nin);
 }
@@ -292,7 +277,7 @@ static void check_long_lines(heed_dtype dtype, int64_t n) {
   char name[80];
   snprintf(name, sizeof name, "sort, topk: %lld values of %s",
            (long long)n, heed_dtype_name(dtype));
-  report(ok, name, "not in order");
+  REPORT(ok, name, "not in order");
   heed_tensor_drop(x);
   drop_all(out, 2);
   drop_all(top, 2);
@@ -411,14 +396,14 @@ static void check_gradients(const grad_case *g) {
   double off = off_differences(g, in, nin, upstream, grad);
   char name[80];
   snprintf(name, sizeof name, "%s: gradient as by differences", g->name);
-  report(off < 1e-9, name, "off by %g", off);
+  REPORT(off < 1e-9, name, "off by %g", off);
 
   tensor *y2 = forward_backward(g, other, nin, upstream2, grad2);
   off = distance(y2, y);
   for (int i = 0; i < nin; i++)
     if (grad[i]) off = fmax(off, distance(grad2[i], grad[i]));
   snprintf(name, sizeof name, "%s: any strides", g->name);
-  report(off == 0, name, "off by %g", off);
+  REPORT(off == 0, name, "off by %g", off);
   drop_all(in, nin);
   drop_all(other, nin);
   drop_all(grad, nin);
@@ -469,7 +454,7 @@ static void check_threads(const char *op, const char *attributes,
   heed_set_num_threads(threads);
   char name[80];
   snprintf(name, sizeof name, "%s: same bits for 1 to 4 threads", op);
-  report(same, name, "bits differ");
+  REPORT(same, name, "bits differ");
   drop_all(in, 3);
   heed_tensor_drop(first);
   heed_tensor_drop(first_grad);
@@ -557,7 +542,7 @@ static void check_error(const error_case *e) {
   int nin = 0;
   for (; nin < MOST && e->in[nin]; nin++) in[nin] = read_tensor(e->in[nin]);
   bool ran = run(e->op, e->attributes, in, nin, out, 2);
-  report(!ran && strcmp(heed_error(), e->message) == 0, e->message,
+  REPORT(!ran && strcmp(heed_error(), e->message) == 0, e->message,
          "got: %s", ran ? "a result" : heed_error());
   drop_all(in, nin);
   drop_all(out, 2);

@@ -8,20 +8,7 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
-
-static int failed;
-
-#define REPORT(ok, name, ...)                 \
-  do {                                        \
-    if (ok) {                                 \
-      printf("ok %s\n", name);                \
-    } else {                                  \
-      failed++;                               \
-      printf("not ok %s: ", name);            \
-      printf(__VA_ARGS__);                    \
-      putchar('\n');                          \
-    }                                         \
-  } while (0)
+#include "report.h"
 
 static const char *const unary_name[] = {
 #define UNARY(name) #name,

@@ -5,7 +5,6 @@
  * Prints `ok name` or `not ok name: ...`; returns 0 when all is well.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,26 +13,11 @@
 #include "core/extra.h"
 #include "core/generator.h"
 #include "core/node.h"
+#include "report.h"
 
 #define GRAD(t) heed_extra_grad(t)
 
 typedef heed_tensor tensor;
-
-static int failed;
-
-static void report(bool ok, const char *name, const char *format, ...) {
-  va_list args;
-  if (ok) {
-    printf("ok %s\n", name);
-    return;
-  }
-  failed++;
-  printf("not ok %s: ", name);
-  va_start(args, format);
-  vprintf(format, args);
-  va_end(args);
-  putchar('\n');
-}
 
 static void must(const void *made) {
   if (made) return;
@@ -253,7 +237,7 @@ static void check_differences(const sample *s, tensor *upstream,
   }
   char name[100];
   snprintf(name, sizeof name, "%s: gradient as by differences", s->name);
-  report(worst < 1e-7, name, "off by %g", worst);
+  REPORT(worst < 1e-7, name, "off by %g", worst);
 }
 
 static void check_float32(const sample *s, tensor *upstream, tensor *y,
@@ -270,7 +254,7 @@ static void check_float32(const sample *s, tensor *upstream, tensor *y,
     if (g[i]) worst = fmax(worst, distance(g[i], grad[i]));
   char name[100];
   snprintf(name, sizeof name, "%s: float32 as float64", s->name);
-  report(worst < 2e-6, name, "off by %g", worst);
+  REPORT(worst < 2e-6, name, "off by %g", worst);
 
   tensor *again[MOST] = {0};
   bool same = true;
@@ -286,7 +270,7 @@ static void check_float32(const sample *s, tensor *upstream, tensor *y,
   }
   heed_set_num_threads(threads);
   snprintf(name, sizeof name, "%s: same for 1 to 4 threads", s->name);
-  report(same, name, "bits differ");
+  REPORT(same, name, "bits differ");
   drop_all(in, s->nin);
   drop_all(g, s->nin);
   heed_tensor_drop(up);
@@ -308,7 +292,7 @@ static void check_layouts(const sample *s, tensor *upstream, tensor *y,
     if (g[i]) worst = fmax(worst, distance(g[i], grad[i]));
   char name[100];
   snprintf(name, sizeof name, "%s: any strides", s->name);
-  report(worst < 1e-13, name, "off by %g", worst);
+  REPORT(worst < 1e-13, name, "off by %g", worst);
   drop_all(in, s->nin);
   drop_all(g, s->nin);
   heed_tensor_drop(up);
@@ -349,7 +333,7 @@ static void values(const char *name, tensor *got, double tolerance,
     if (get(got, i) != want[i] && !nan && !(d <= tolerance)) bad = i;
   }
   bool ok = bad < 0 && heed_tensor_numel(got) == n;
-  report(ok, name, "element %lld is %.9g, wanted %.9g, of %s",
+  REPORT(ok, name, "element %lld is %.9g, wanted %.9g, of %s",
          (long long)bad + 1, get(got, bad < 0 ? 0 : bad),
          want[bad < 0 ? 0 : bad], heed_tensor_text(got));
   heed_tensor_drop(got);
@@ -363,7 +347,7 @@ static void refuses(const char *message, const char *op, const char *attr,
                     tensor *a, tensor *b, tensor *c) {
   tensor *in[3] = {a, b, c};
   tensor *y = run(op, attr, in, c ? 3 : b ? 2 : 1);
-  report(!y && strcmp(heed_error(), message) == 0, message, "got: %s",
+  REPORT(!y && strcmp(heed_error(), message) == 0, message, "got: %s",
          y ? heed_tensor_text(y) : heed_error());
   heed_tensor_drop(y);
   drop_all(in, 3);
@@ -424,10 +408,10 @@ static void test_softmax(void) {
   y = RUN("logsumexp", "dim=-1", empty);
   VALUES("logsumexp over nothing", y, 0, -INFINITY, -INFINITY);
   y = RUN("softmax", "dim=-1", empty);
-  report(y && heed_tensor_numel(y) == 0, "softmax of size 0", "failed");
+  REPORT(y && heed_tensor_numel(y) == 0, "softmax of size 0", "failed");
   heed_tensor_drop(y);
   y = RUN("softmax", "dim=0", empty);
-  report(y && heed_tensor_numel(y) == 0, "softmax of no rows", "failed");
+  REPORT(y && heed_tensor_numel(y) == 0, "softmax of no rows", "failed");
   heed_tensor_drop(y);
   heed_tensor_drop(empty);
 
@@ -529,7 +513,7 @@ static void test_twice(const char *op, const char *attr, tensor *x,
   }
   char name[64];
   snprintf(name, sizeof name, "%s %s: second derivative", op, attr);
-  report(worst < 1e-7, name, "off by %g", worst);
+  REPORT(worst < 1e-7, name, "off by %g", worst);
   heed_tensor_drop(y);
   heed_tensor_drop(up);
   heed_tensor_drop(upper);
@@ -581,7 +565,7 @@ static void test_norms(void) {
   tensor *want = RUN("layer_norm", "normalized=[100]", x64, NULL, NULL);
   tensor *got = RUN("layer_norm", "normalized=[100]", x, NULL, NULL);
   double off = distance(got, want);
-  report(off < 2e-6, "layer_norm of rows around 10000", "off by %g", off);
+  REPORT(off < 2e-6, "layer_norm of rows around 10000", "off by %g", off);
   heed_tensor_drop(x64);
   heed_tensor_drop(x);
   heed_tensor_drop(want);
@@ -605,7 +589,7 @@ static void test_norms(void) {
   in[2] = blank(HEED_FLOAT32, SHAPE(0));
   up = blank(HEED_FLOAT32, SHAPE(2, 0));
   tensor *y = forward_backward(&s, in, up, g);
-  report(heed_tensor_numel(y) == 0, "layer_norm of empty rows", "has elements");
+  REPORT(heed_tensor_numel(y) == 0, "layer_norm of empty rows", "has elements");
   heed_tensor_drop(y);
   heed_tensor_drop(up);
   drop_all(in, 3);
@@ -695,7 +679,7 @@ static void test_cross_entropy(void) {
   in[2] = NULL;
   VALUES("cross_entropy of no rows", forward_backward(&s, in, scalar, g), 0,
          0);
-  report(heed_tensor_numel(g[0]) == 0, "cross_entropy of no rows: gradient",
+  REPORT(heed_tensor_numel(g[0]) == 0, "cross_entropy of no rows: gradient",
          "has elements");
   heed_tensor_drop(g[0]);
   drop_all(in, 3);
@@ -750,7 +734,7 @@ static void test_embedding(void) {
   heed_set_num_threads(4);
   heed_tensor_drop(forward_backward(&s, in, up, many));
   heed_set_num_threads(threads);
-  report(same_bits(g[1], many[1]), "embedding: same for 1 and 4 threads",
+  REPORT(same_bits(g[1], many[1]), "embedding: same for 1 and 4 threads",
          "bits differ");
   double worst = 0;
   for (int row = 0; row < 90; row++)
@@ -760,7 +744,7 @@ static void test_embedding(void) {
         if (get(ids, i) == row + 1 && row != 1) sum += get(up, i * 70 + j);
       worst = fmax(worst, fabs(sum - get(g[1], row * 70 + j)));
     }
-  report(worst < 1e-5, "embedding: gradient adds up, none for padding",
+  REPORT(worst < 1e-5, "embedding: gradient adds up, none for padding",
          "off by %g", worst);
   heed_tensor_drop(g[1]);
   heed_tensor_drop(many[1]);
@@ -770,7 +754,7 @@ static void test_embedding(void) {
   tensor *none = blank(HEED_INT64, SHAPE(2, 0));
   table = noise(HEED_FLOAT32, SHAPE(3, 4));
   tensor *y = RUN("embedding", "", none, table);
-  report(y && heed_shape_equal(&y->shape, &SHAPE(2, 0, 4)),
+  REPORT(y && heed_shape_equal(&y->shape, &SHAPE(2, 0, 4)),
          "embedding of no ids", "failed");
   heed_tensor_drop(y);
   heed_tensor_drop(none);
@@ -825,9 +809,9 @@ static void test_dropout(void) {
     values_ok = values_ok && get(y, i) == get(x, i) * keep;
     grads_ok = grads_ok && get(grad, i) == get(up, i) * keep;
   }
-  report(values_ok, "dropout keeps and scales", "differs");
-  report(grads_ok, "dropout: gradient of what is kept", "differs");
-  report(in_step(&twin, g), "dropout draws two words each",
+  REPORT(values_ok, "dropout keeps and scales", "differs");
+  REPORT(grads_ok, "dropout: gradient of what is kept", "differs");
+  REPORT(in_step(&twin, g), "dropout draws two words each",
          "the generator stands elsewhere");
 
   heed_generator_seed(g, 7);
@@ -835,7 +819,7 @@ static void test_dropout(void) {
   heed_set_num_threads(4);
   tensor *y2 = forward_backward(&s, &strided, up, &again);
   heed_set_num_threads(2);
-  report(same_bits(y, y2) && same_bits(grad, again),
+  REPORT(same_bits(y, y2) && same_bits(grad, again),
          "dropout: any strides and threads", "differs");
   heed_tensor_drop(strided);
   drop_all((tensor *[]){y, y2, grad, again}, 4);
@@ -845,7 +829,7 @@ static void test_dropout(void) {
     heed_generator before = *g;
     s.attr = same[k];
     y = forward_backward(&s, &x, up, &grad);
-    report(same_bits(y, x) && same_bits(grad, up) &&
+    REPORT(same_bits(y, x) && same_bits(grad, up) &&
                y->storage == x->storage && in_step(&before, g),
            k ? "dropout in evaluation is x" : "dropout of p 0 is x",
            "differs");
@@ -857,7 +841,7 @@ static void test_dropout(void) {
   bool zeros = true;
   for (int64_t i = 0; i < heed_tensor_numel(x); i++)
     zeros = zeros && get(y, i) == 0 && get(grad, i) == 0;
-  report(zeros, "dropout of p 1 gives zeros", "differs");
+  REPORT(zeros, "dropout of p 1 gives zeros", "differs");
   drop_all((tensor *[]){x, y, up, grad}, 4);
   refuses("dropout: p must be from 0 to 1, got 1.5", "dropout", "p=1.5",
           noise(HEED_FLOAT32, SHAPE(2)), NULL, NULL);
@@ -877,7 +861,7 @@ static void test_generator(void) {
   heed_generator_seed(&g, 5489);
   uint32_t word = 0, *bulk = malloc(3000 * sizeof *bulk);
   for (int i = 0; i < 10000; i++) word = heed_generator_u32(&g);
-  report(word == 4123659995u, "MT19937: word 10000 of seed 5489", "got %u",
+  REPORT(word == 4123659995u, "MT19937: word 10000 of seed 5489", "got %u",
          word);
   must(bulk);
   heed_generator a, b;
@@ -889,15 +873,15 @@ static void test_generator(void) {
     for (int i = 0; i < n; i++)
       same = same && bulk[i] == heed_generator_u32(&b);
   }
-  report(same, "words in bulk are the words one by one", "differ");
+  REPORT(same, "words in bulk are the words one by one", "differ");
   free(bulk);
   heed_generator_normal(&a);
   heed_generator saved = a;
   double first = heed_generator_normal(&a);
-  report(saved.has_spare && heed_generator_normal(&saved) == first,
+  REPORT(saved.has_spare && heed_generator_normal(&saved) == first,
          "a copied generator goes on as the first", "differs");
   heed_generator_seed(&a, 3);
-  report(!a.has_spare, "seeding forgets the spare normal", "it is there");
+  REPORT(!a.has_spare, "seeding forgets the spare normal", "it is there");
 }
 
 /* Some elements of a result, which is given up. */
@@ -938,15 +922,15 @@ static void test_new(void) {
          seeded(42, "randint", "low=-5, high=-5, shape=[2]"), 0, -5, -5);
   tensor *t = seeded(1, "randint", "low=-9223372036854775807, "
                      "high=9223372036854775807, shape=[2]");
-  report(t && get(t, 0) != get(t, 1), "randint of nearly every integer",
+  REPORT(t && get(t, 0) != get(t, 1), "randint of nearly every integer",
          "failed");
   heed_tensor_drop(t);
   VALUES("randperm", seeded(42, "randperm", "n=7"), 0, 2, 7, 4, 6, 5, 1, 3);
   t = seeded(1, "randperm", "n=0");
-  report(t && heed_tensor_numel(t) == 0, "randperm of 0", "failed");
+  REPORT(t && heed_tensor_numel(t) == 0, "randperm of 0", "failed");
   heed_tensor_drop(t);
   t = seeded(1, "randn", "shape=[3 0]");
-  report(t && heed_tensor_numel(t) == 0, "randn of size 0", "failed");
+  REPORT(t && heed_tensor_numel(t) == 0, "randn of size 0", "failed");
   heed_tensor_drop(t);
 
   tensor *p = blank(HEED_FLOAT32, SHAPE(10));
@@ -966,18 +950,18 @@ static void test_new(void) {
 
   refuses("bernoulli: x [2] must hold probabilities from 0 to 1, got -1 as "
           "element 2", "bernoulli", "", LIST(HEED_FLOAT32, 0, -1), NULL, NULL);
-  report(!seeded(1, "randint", "low=3, high=2, shape=[1]") &&
+  REPORT(!seeded(1, "randint", "low=3, high=2, shape=[1]") &&
              !strcmp(heed_error(), "randint: high must not be below low 3, "
                                    "got 2"),
          "randint refuses an empty range", "got: %s", heed_error());
-  report(!seeded(1, "rand", "shape=[1], dtype=int64") &&
+  REPORT(!seeded(1, "rand", "shape=[1], dtype=int64") &&
              !strcmp(heed_error(), "rand: dtype must be float32 or float64, "
                                    "got int64"),
          "rand refuses integers", "got: %s", heed_error());
-  report(!seeded(1, "randperm", "n=-1") &&
+  REPORT(!seeded(1, "randperm", "n=-1") &&
              !strcmp(heed_error(), "randperm: n must be at least 0, got -1"),
          "randperm refuses a negative number", "got: %s", heed_error());
-  report(!seeded(1, "rand", "shape=[2 2 2305843009213693952]"),
+  REPORT(!seeded(1, "rand", "shape=[2 2 2305843009213693952]"),
          "rand refuses a shape that overflows", "it did not");
 }
 
@@ -988,7 +972,7 @@ static tensor *filled(const char *op, const char *attr, tensor *x) {
   must(y);
   bool itself = y == x;
   heed_tensor_drop(x);
-  if (!itself) report(false, op, "gave another tensor");
+  if (!itself) REPORT(false, op, "gave another tensor");
   return y;
 }
 
@@ -1005,7 +989,7 @@ static void test_in_place(void) {
   tensor *fresh = seeded(42, "randn", "shape=[5 8]");
   tensor *x = filled("normal_", "mean=0, std=1",
                      blank(HEED_FLOAT32, SHAPE(5, 8)));
-  report(same_bits(fresh, x), "normal_ is randn", "differs");
+  REPORT(same_bits(fresh, x), "normal_ is randn", "differs");
   heed_tensor_drop(fresh);
   heed_tensor_drop(x);
 
@@ -1027,7 +1011,7 @@ static void test_in_place(void) {
     sum += get(x, i);
     same = same && get(x, i) == (heed_generator_double(&twin) < 0.3);
   }
-  report(same && sum > 240 && sum < 360, "bernoulli_", "sum %g", sum);
+  REPORT(same && sum > 240 && sum < 360, "bernoulli_", "sum %g", sum);
   heed_tensor_drop(x);
   VALUES("bernoulli_ of 0",
          filled("bernoulli_", "p=0", blank(HEED_INT64, SHAPE(2))), 0, 0, 0);
@@ -1091,7 +1075,7 @@ static void test_threads(sample s) {
   char name[100];
   snprintf(name, sizeof name, "%s %s: large, same for 1 to 4 threads", s.op,
            s.attr);
-  report(same, name, "bits differ");
+  REPORT(same, name, "bits differ");
   drop_all(g, s.nin);
   drop_all(s.in, s.nin);
   heed_tensor_drop(y);

@@ -11,23 +11,10 @@
 
 #include "core/dtype.h"
 #include "kernel/kernel.h"
+#include "report.h"
 
 #define MOST 70              /* elements of a row */
 #define PLACES (3 * MOST + 8) /* with gaps, on either side of the first */
-
-static int failed;
-
-#define REPORT(ok, name, ...)                 \
-  do {                                        \
-    if (ok) {                                 \
-      printf("ok %s\n", name);                \
-    } else {                                  \
-      failed++;                               \
-      printf("not ok %s: ", name);            \
-      printf(__VA_ARGS__);                    \
-      putchar('\n');                          \
-    }                                         \
-  } while (0)
 
 static const char *const name_of[HEED_NREDUCE] = {
     "sum", "nansum", "prod", "count",  "max",    "min",

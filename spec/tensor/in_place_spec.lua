@@ -66,6 +66,24 @@ describe("writing in place", function()
     assert.same({{2, 5}, {5, 8}}, s:totable())
   end)
 
+  it("reads itself as index and as source before it is overwritten", function()
+    local function fresh() return heed.tensor {2, 3, 1} end
+    local x = fresh()
+    x[x] = x
+    assert.same({1, 2, 3}, x:totable())
+    x = fresh()
+    assert.same({1, 2, 3}, x:scatter_(1, x, x):totable())
+    x = fresh()
+    assert.same({1, 2, 3}, x:index_copy_(1, x, x):totable())
+    x = fresh()
+    assert.same({3, 5, 4}, x:index_add_(1, x, x):totable())
+    x = fresh()
+    assert.same({3, 5, 4}, x:scatter_add_(1, x, x):totable())
+    x = fresh()
+    assert.same({3, 5, 4},
+      x:index_put_({x}, x, {accumulate = true}):totable())
+  end)
+
   it("writes to half floats through float32", function()
     local x = heed.tensor({1, 2}, {dtype = "bfloat16"})
     assert.same({2.5, 3.5}, x:add_(1.5):totable())

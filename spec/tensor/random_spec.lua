@@ -89,3 +89,35 @@ describe("fills of half floats", function()
     end
   end)
 end)
+
+describe("the state of a generator", function()
+  it("is all that goes on from there, the second normal of a pair too",
+    function()
+      local g = heed.Generator(7)
+      heed.randn({3}, {generator = g})
+      local state = g:get_state()
+      local x = heed.randn({4}, {generator = g})
+      g:set_state(state)
+      assert.same(x:totable(), heed.randn({4}, {generator = g}):totable())
+      heed.set_generator_state(state)
+      assert.same(x:totable(), heed.randn({4}):totable())
+    end)
+
+  it("is the same string for the same state", function()
+    assert.equal(heed.Generator(3):get_state(), heed.Generator(3):get_state())
+    heed.manual_seed(3)
+    assert.equal(heed.Generator(3):get_state(), heed.get_generator_state())
+  end)
+
+  it("is refused when it is none", function()
+    local g = heed.Generator()
+    local state = g:get_state()
+    assert.equal('set_state: state must be a string of ' .. #state ..
+      ' bytes from get_state, got "x"', message(g.set_state, g, "x"))
+    assert.equal('set_generator_state: state must be a string of ' .. #state ..
+      ' bytes from get_state, got nil', message(heed.set_generator_state, nil))
+    assert.equal("set_state: the state is damaged",
+      message(g.set_state, g, ("\255"):rep(#state)))
+    assert.equal(state, g:get_state())
+  end)
+end)

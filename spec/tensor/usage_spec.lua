@@ -1,7 +1,8 @@
--- The usages in the doc comments of lua/heed/tensor run, and show what they
--- say; every function there has a doc comment.
+-- The usages in the doc comments of lua/heed and of the binding run, and show
+-- what they say; every function of lua/heed/tensor has a doc comment.
 
 local core = require "heed.core"
+local heed = require "heed"
 local usage = require "spec.support.usage"
 
 local docs = usage.read_lua_docs("lua/heed/tensor")
@@ -26,13 +27,33 @@ describe("lua/heed/tensor", function()
       end
     end
   end
-
-  for name, doc in pairs(docs) do
-    it(name .. " has a usage", function()
-      assert.is_true(#doc.usages > 0)
-    end)
-    for i, text in ipairs(doc.usages) do
-      it(name .. " runs usage " .. i, function() usage.check(text) end)
-    end
-  end
 end)
+
+-- Of lua/heed, which has files of other kinds too, what users see.
+local seen = {}
+for name, doc in pairs(usage.read_lua_docs("lua/heed")) do
+  local f = heed[name] or heed.autograd[name] or heed.linalg[name]
+  if f and debug.getinfo(f, "S").what == "Lua" then seen[name] = doc end
+end
+
+local folders <const> = {
+  ["lua/heed/tensor"] = docs, ["lua/heed"] = seen,
+  ["src/bind"] = usage.read_docs("src/bind"),
+}
+
+for folder, known in pairs(folders) do
+  describe("a usage of " .. folder, function()
+    after_each(function()
+      heed.set_printoptions()
+      heed.manual_seed(1)
+    end)
+    for name, doc in pairs(known) do
+      it("stands with " .. name, function()
+        assert.is_true(#doc.usages > 0)
+      end)
+      for i, text in ipairs(doc.usages) do
+        it(("runs: %s, %d"):format(name, i), function() usage.check(text) end)
+      end
+    end
+  end)
+end

@@ -82,7 +82,22 @@ static int raise_failure(lua_State *L) {
   return lua_error(L);
 }
 
-/* t:backward([gradient] [, {retain_graph =, create_graph =}]) */
+/***
+Walks back from x through the ops that made it and adds the gradients to the
+`grad` of the leaves that want them.
+@function backward
+@param x tensor that takes part in gradients
+@param gradient that of x, of its shape and dtype; may be left out when x has
+one element, for 1
+@param options table: retain_graph, keep what the graph saved for another walk
+(false); create_graph, record the walk, so that the gradients can be
+differentiated (false; implies retain_graph)
+@raise when no input wants gradients, the graph is freed, or a value that is
+needed was overwritten
+@usage local x = heed.tensor({1.0, 2.0}, {requires_grad = true});
+(x * x):sum():backward()
+return x.grad --> 2 4
+*/
 static int backward(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "backward: x");
   heed_tensor *g = heed_bind_find(L, 2);
@@ -125,8 +140,18 @@ static bool fill_list(lua_State *L, int index, const char *what, list *l) {
   return true;
 }
 
-/* grad(y or {y, ...}, x or {x, ...} [, options with gradient =]) ->
-   gradients */
+/***
+The gradients of y by x; the `grad` of leaves stays as it is.
+@function grad
+@param y tensor, or list of tensors, whose gradients are added
+@param x tensor, or list of tensors, that y was made from
+@param options table: gradient, that of y, or a list (1 for one element);
+retain_graph (false), create_graph (false), as in `backward`
+@return one result for each x; nil where y does not depend on it
+@raise as `backward`, and when an x does not want gradients
+@usage local x = heed.tensor(3.0, {requires_grad = true})
+return heed.grad(x * x, x) --> 6
+*/
 static int grad(lua_State *L) {
   lua_settop(L, 3);
   heed_walk walk = {0};
@@ -251,12 +276,13 @@ static int call_hook(lua_State *L) {
     h->result = heed_tensor_ref(h->gradient);
     return 0;
   }
-  heed_tensor *t = heed_bind_check(L, -1, "hook: the result");
-  if (!heed_shape_equal(&t->shape, &h->gradient->shape) ||
+  heed_tensor *t = heed_bind_find(L, -1);
+  if (!t || !heed_shape_equal(&t->shape, &h->gradient->shape) ||
       t->dtype != h->gradient->dtype)
     return heed_bind_error(L, "hook: the result must be nil or %s like the "
-                      "gradient, got %s", heed_tensor_text(h->gradient),
-                      heed_tensor_text(t));
+                           "gradient, got %s",
+                           heed_tensor_text(h->gradient),
+                           heed_bind_describe(L, -1));
   h->result = heed_tensor_ref(t);
   return 0;
 }
@@ -266,7 +292,18 @@ static heed_tensor *run_hook(void *context, heed_tensor *gradient) {
   return run_protected(call_hook, &h) ? h.result : NULL;
 }
 
-/* t:register_hook(f) -> handle with remove() */
+/***
+Has f called with the gradient of x in backward passes, once it is complete.
+@function register_hook
+@param x tensor that takes part in gradients
+@param f function of the gradient; returns nil, or the tensor to go on with
+@return handle; `handle:remove()` ends it
+@raise when x does not want gradients or f is no function
+@usage local x = heed.ones({2}, {requires_grad = true})
+x:register_hook(function(g) return g * 10 end)
+x:sum():backward()
+return x.grad --> 10 10
+*/
 static int register_hook(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "register_hook: x");
   if (!lua_isfunction(L, 2))
@@ -296,7 +333,17 @@ static int drop_hook(lua_State *L) {
   return 0;
 }
 
-/* t:retain_grad() -> t */
+/***
+Has x keep its gradient in `grad` though it is the result of an op.
+@function retain_grad
+@param x tensor that takes part in gradients
+@return x
+@raise when x does not want gradients
+@usage local x = heed.ones({2}, {requires_grad = true})
+local y = (x * 3):retain_grad()
+y:sum():backward()
+return y.grad --> 1 1
+*/
 static int retain_grad(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "retain_grad: x");
   if (!heed_tensor_tracks(t))
@@ -342,8 +389,8 @@ typedef struct function_call {
 static void push_saved(lua_State *L, const function_call *call, int i) {
   const saved *s = &call->f->saved[i];
   if (s->value->storage->version != s->version)
-    heed_bind_error(L, "backward: saved tensor %d was overwritten after it was "
-               "saved; write to a copy instead", i + 1);
+    heed_bind_error(L, "backward: saved tensor %d was overwritten after it "
+                    "was saved; write to a copy instead", i + 1);
   heed_tensor **box = heed_bind_box(L);
   heed_tensor *t = s->result ? heed_tensor_detach(s->value)
                              : heed_tensor_ref(s->value);
@@ -363,8 +410,9 @@ static void take_gradient(lua_State *L, heed_rule_call *r, int input,
   heed_tensor *g = heed_bind_find(L, index);
   if (!g || !heed_shape_equal(&g->shape, &e->shape) || g->dtype != e->dtype)
     heed_bind_error(L, "backward: gradient %d must be nil or %s %s like the "
-               "input, got %s", input + 1, heed_dtype_name(e->dtype),
-               heed_shape_text(&e->shape), heed_bind_describe(L, index));
+                    "input, got %s", input + 1, heed_dtype_name(e->dtype),
+                    heed_shape_text(&e->shape),
+                    heed_bind_describe(L, index));
   heed_tensor *own = heed_node_lend(r, heed_tensor_ref(g));
   if (!own || !heed_give(r, input, own)) heed_bind_raise(L);
 }
@@ -502,8 +550,15 @@ static int guard_close(lua_State *L) {
   return 0;
 }
 
+static bool is_callable(lua_State *L, int index) {
+  if (lua_isfunction(L, index)) return true;
+  if (luaL_getmetafield(L, index, "__call") == LUA_TNIL) return false;
+  lua_pop(L, 1);
+  return true;
+}
+
 /* with_mode(f, ...) runs f so; with_mode() gives a guard for <close>. */
-static int with_mode(lua_State *L, const char *name, bool on) {
+static int with_mode(lua_State *L, const char *what, bool on) {
   if (lua_isnone(L, 1)) {
     int *was = lua_newuserdatauv(L, sizeof *was, 0);
     *was = -1;
@@ -511,19 +566,49 @@ static int with_mode(lua_State *L, const char *name, bool on) {
     *was = heed_grad_mode(on);
     return 1;
   }
-  if (!lua_isfunction(L, 1) && !luaL_getmetafield(L, 1, "__call"))
-    return heed_bind_error(L, "%s: f must be a function, got %s", name,
+  if (!is_callable(L, 1))
+    return heed_bind_error(L, "%s: f must be a function, got %s", what,
                            heed_bind_describe(L, 1));
-  if (!lua_isfunction(L, 1)) lua_pop(L, 1);
   bool was = heed_grad_mode(on);
   int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
   heed_grad_mode(was);
   return status == LUA_OK ? lua_gettop(L) : lua_error(L);
 }
 
+/***
+Runs f(...) without recording for gradients, or gives a guard with which it is
+off until the end of the block.
+@function no_grad
+@param f function; left out, a guard for `local _ <close> =` is returned
+@param ... its arguments
+@return what f returns, or the guard
+@raise when f is no function
+@usage local x = heed.ones({2}, {requires_grad = true})
+return heed.no_grad(function() return (x * 2).requires_grad end) --> false
+*/
 static int no_grad(lua_State *L) { return with_mode(L, "no_grad", false); }
-static int enable_grad(lua_State *L) { return with_mode(L, "enable_grad", true); }
 
+/***
+Runs f(...) with recording, also inside of `no_grad`, or gives a guard.
+@function enable_grad
+@param f function; left out, a guard for `local _ <close> =` is returned
+@param ... its arguments
+@return what f returns, or the guard
+@raise when f is no function
+@usage local x <const> = heed.ones({2}, {requires_grad = true})
+local _ <close> = heed.no_grad()
+return heed.enable_grad(function() return (x * 2).requires_grad end) --> true
+*/
+static int enable_grad(lua_State *L) {
+  return with_mode(L, "enable_grad", true);
+}
+
+/***
+Are ops recorded now?
+@function is_grad_enabled
+@return boolean
+@usage heed.is_grad_enabled() --> true
+*/
 static int is_grad_enabled(lua_State *L) {
   lua_pushboolean(L, heed_grad_enabled());
   return 1;

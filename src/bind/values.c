@@ -177,7 +177,19 @@ static heed_tensor *read_nested(lua_State *L, heed_tensor **box, int dtype) {
   return t;
 }
 
-/* tensor(value [, {dtype =, requires_grad =}]) */
+/***
+A tensor of Lua values.
+@function tensor
+@param value number, boolean, or nested lists of them of one size in each
+dimension; or a tensor, which is copied without its history
+@param options table: dtype, by default that of the tensor, float32 when one
+value is a float, else int64 for numbers and bool for booleans (numbers that
+the dtype cannot hold are an error, fractions are dropped); requires_grad
+(false)
+@return tensor
+@raise when lists are ragged or a value is neither number nor boolean
+@usage heed.tensor {{1, 2.5}, {3, 4}} --> 1 2.5 3 4
+*/
 static int new_tensor(lua_State *L) {
   if (lua_isnoneornil(L, 1))
     return heed_bind_error(L, "tensor: value is missing");

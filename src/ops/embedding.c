@@ -243,7 +243,7 @@ static bool one_hot_check(heed_call *c) {
     if (n == 0)
       return heed_fail("one_hot: ids %s is empty, so classes must be given",
                        heed_shape_text(&shape));
-    if (classes < 0) classes = 0;
+    if (classes < 1) classes = 1; /* for the message about the ids */
   }
   shape.dim[shape.ndim++] = classes;
   heed_out(c, 0, HEED_INT64, &shape);

@@ -41,8 +41,8 @@ dimension that the index says: out[i][j] = x[i][index[i][j]] for dim 2.
 @function gather
 @param x tensor
 @param dim dimension
-@param index tensor of int64, int32 or uint8 with as many dimensions as x and, but for dim, no
-larger; positions may count from the end
+@param index tensor of int64, int32 or uint8 with as many dimensions as x and,
+but for dim, no larger; positions may count from the end
 @return tensor of the shape of the index, a copy
 @raise when the shapes do not fit or a position is out of range
 @usage heed.tensor{{1, 2}, {3, 4}}:gather(2, heed.tensor{{2}, {1}}) --> 2, 3
@@ -106,9 +106,11 @@ static bool scatter_run(heed_call *c, heed_places_how how) {
   heed_places p;
   if (!heed_places_open_elements(&p, c, 1, y, c->attr[0].i)) return false;
   if (y != x) heed_copy(y, x);
-  heed_places_write(&p, y, c->in[2], how);
+  heed_tensor *from = heed_places_source(c->op->name, c->in[2], y);
+  if (from) heed_places_write(&p, y, from, how);
+  heed_tensor_drop(from);
   heed_places_close(&p);
-  return true;
+  return from != NULL;
 }
 
 /* The gradient of source from that of its corner that was used: zeros in the
@@ -134,8 +136,8 @@ the last one, in row-major order, stays.
 @function scatter
 @param x tensor
 @param dim dimension
-@param index tensor of int64, int32 or uint8 with as many dimensions as x and, but for dim, no
-larger; positions may count from the end
+@param index tensor of int64, int32 or uint8 with as many dimensions as x and,
+but for dim, no larger; positions may count from the end
 @param source number, or tensor no smaller than the index in any dimension
 @return tensor like x, in the common dtype of x and source
 @raise when the shapes do not fit or a position is out of range
@@ -175,8 +177,8 @@ dimension: out[i][index[i][j]] += source[i][j] for dim 2.
 @function scatter_add
 @param x tensor of numbers
 @param dim dimension
-@param index tensor of int64, int32 or uint8 with as many dimensions as x and, but for dim, no
-larger; positions may count from the end
+@param index tensor of int64, int32 or uint8 with as many dimensions as x and,
+but for dim, no larger; positions may count from the end
 @param source number, or tensor no smaller than the index in any dimension
 @return tensor like x, in the common dtype of x and source
 @raise when the shapes do not fit or a position is out of range

@@ -45,7 +45,8 @@ static bool find_range(heed_call *c, const heed_tensor *x, bins *b) {
   }
   if (!isfinite(b->min) || !isfinite(b->max))
     return heed_fail("histc: the range of x from %g to %g is not finite; give "
-                     "min and max", b->min, b->max);
+                     "min and max", isnan(b->min) ? NAN : b->min,
+                     isnan(b->max) ? NAN : b->max); /* without its sign */
   if (b->min == b->max) {
     b->min -= 1;
     b->max += 1;

@@ -179,9 +179,11 @@ static bool write_fwd(heed_call *c, const heed_indices *s,
   heed_places p;
   if (!heed_places_open_rows(&p, s, y)) return false;
   if (y != x) heed_copy(y, x);
-  heed_places_write(&p, y, value, how);
+  heed_tensor *from = heed_places_source(c->op->name, value, y);
+  if (from) heed_places_write(&p, y, from, how);
+  heed_tensor_drop(from);
   heed_places_close(&p);
-  return true;
+  return from != NULL;
 }
 
 /* Puts a value there, in the dtype of x. */

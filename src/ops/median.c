@@ -52,13 +52,17 @@ static void nanmedian_line(const heed_lines *l, const void *x, int64_t *place,
   *place = heed_ranks_select(&r, numbers > 0 ? (numbers - 1) / 2 : 0);
 }
 
+/* One element of each line along dim. */
+static bool run_one(heed_call *c, int64_t dim, heed_line_fn *fn) {
+  const heed_tensor *x = c->in[0];
+  return heed_lines_run(c, dim, 1, false,
+                        heed_ranks_room(x->dtype, x->shape.dim[dim]), fn);
+}
+
 static bool run_median(heed_call *c, heed_line_fn *fn) {
   heed_tensor *x = c->in[0];
-  if (c->attr[0].list.ndim == 1) {
-    int64_t dim = c->attr[0].list.dim[0];
-    return heed_lines_run(c, dim, 1, false,
-                          heed_ranks_room(x->dtype, x->shape.dim[dim]), fn);
-  }
+  if (c->attr[0].list.ndim == 1)
+    return run_one(c, c->attr[0].list.dim[0], fn);
   /* all elements as one line; the place is for nobody */
   heed_tensor *rows = heed_contiguous(c->op->name, x);
   heed_tensor *place = heed_tensor_new(c->op->name, HEED_INT64,
@@ -71,8 +75,7 @@ static bool run_median(heed_call *c, heed_line_fn *fn) {
     heed_call line = *c;
     line.in = &in;
     line.out[1] = place;
-    ok = heed_lines_run(&line, 0, 1, false,
-                        heed_ranks_room(x->dtype, flat.shape.dim[0]), fn);
+    ok = run_one(&line, 0, fn);
   }
   heed_tensor_drop(rows);
   heed_tensor_drop(place);
@@ -168,11 +171,7 @@ static void kth_line(const heed_lines *l, const void *x, int64_t *place,
   *place = heed_ranks_select(&r, l->attr[0].i - 1);
 }
 static bool kthvalue_fwd(heed_call *c) {
-  heed_tensor *x = c->in[0];
-  int64_t dim = c->attr[1].i;
-  return heed_lines_run(c, dim, 1, false,
-                        heed_ranks_room(x->dtype, x->shape.dim[dim]),
-                        kth_line);
+  return run_one(c, c->attr[1].i, kth_line);
 }
 static bool kthvalue_bwd(heed_rule_call *r) {
   return heed_lines_bwd(r, r->attr[1].i, r->attr[2].i);
@@ -212,11 +211,7 @@ static void mode_line(const heed_lines *l, const void *x, int64_t *place,
   }
 }
 static bool mode_fwd(heed_call *c) {
-  heed_tensor *x = c->in[0];
-  int64_t dim = c->attr[0].i;
-  return heed_lines_run(c, dim, 1, false,
-                        heed_ranks_room(x->dtype, x->shape.dim[dim]),
-                        mode_line);
+  return run_one(c, c->attr[0].i, mode_line);
 }
 static bool mode_bwd(heed_rule_call *r) {
   return heed_lines_bwd(r, r->attr[0].i, r->attr[1].i);

@@ -382,6 +382,14 @@ static void write_part(void *context, int64_t begin, int64_t end,
   heed_iter_run(&it, ALONE, w->row, &t[0].dtype);
 }
 
+heed_tensor *heed_places_source(const char *op, heed_tensor *from,
+                                const heed_tensor *to) {
+  if (from->storage != to->storage) return heed_tensor_ref(from);
+  heed_tensor *copy = heed_tensor_new(op, from->dtype, &from->shape);
+  if (copy) heed_copy(copy, from);
+  return copy;
+}
+
 void heed_places_write(const heed_places *p, heed_tensor *to,
                        heed_tensor *from, heed_places_how how) {
   static heed_row_fn *const rows[] = {row_put, row_add, row_mul,

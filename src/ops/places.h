@@ -65,6 +65,10 @@ void heed_places_close(heed_places *p);
 /* result (of the region's shape) = what x has at the places */
 void heed_places_read(const heed_places *p, heed_tensor *result,
                       heed_tensor *x);
+/* What a write to `to` is to read: `from` (a new reference), or a copy of it
+   where it lies in the storage of `to`, whose places change on the way. */
+heed_tensor *heed_places_source(const char *op, heed_tensor *from,
+                                const heed_tensor *to);
 /* Changes `to` at the places; `from` broadcasts to the region, or the region
    is its first corner. One dtype (but for LAST: two bools); no half floats
    but to PUT. */

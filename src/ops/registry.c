@@ -18,7 +18,8 @@ static heed_op table[HEED_NOP] = {
 #undef OP_
 };
 
-_Static_assert(HEED_NOP <= 1024, "core/op.c finds ops in a table of twice that");
+_Static_assert(HEED_NOP <= 1024,
+               "core/op.c finds ops in a table of twice that");
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;

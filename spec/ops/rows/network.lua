@@ -165,6 +165,8 @@ rows.one_hot = {
       "one_hot: ids [1], position [1]: must be 1..3 (classes), got 4"},
     {{heed.tensor {0}, 3},
       "one_hot: ids [1], position [1]: must be 1..3 (classes), got 0"},
+    {{heed.tensor {0}},
+      "one_hot: ids [1], position [1]: must be 1..1 (classes), got 0"},
     {{real {1}, 3},
       "one_hot: ids must be int64, int32 or uint8, got float64 [1]"},
     {{heed.tensor {1}, -2},

@@ -110,6 +110,8 @@ rows.histc = {
     {{real {3}, 4, 2, 1}, "histc: min must not be above max, got 2 and 1"},
     {{heed.tensor {1, math.huge}, 4},
       "histc: the range of x from 1 to inf is not finite; give min and max"},
+    {{heed.tensor {1, -(0 / 0)}},
+      "histc: the range of x from nan to nan is not finite; give min and max"},
   },
 }
 

@@ -1,0 +1,100 @@
+-- The Lua blocks of README.md and docs/ run, and print what they show.
+--
+-- `--> text` shows printed lines, in order; a block that shows none may print
+-- anything. `--! text` behind a statement, or on the line below it, says that
+-- it raises this message; more such lines go on with it.
+
+-- luacheck: ignore 122 (io.stdout is set)
+local heed = require "heed"
+local message = require "spec.support.message"
+
+-- The blocks of a page: their text, and the line of the page they begin at.
+local function read_blocks(path)
+  local blocks, block, number = {}, nil, 0
+  for line in io.lines(path) do
+    number = number + 1
+    if line == "```lua" then
+      block = {first = number + 1}
+    elseif block and line == "```" then
+      blocks[#blocks + 1] = block
+      block = nil
+    elseif block then
+      block[#block + 1] = line
+    end
+  end
+  return blocks
+end
+
+-- Statements that raise become calls of `raises`; the lines stay where they
+-- are.
+local function with_raises(block)
+  local lines, said, at = {}, {}, nil
+  for i, line in ipairs(block) do
+    local code, text = line:match("^(.-)%s*%-%-! (.*)$")
+    lines[i] = line
+    if text and code == "" and at then
+      said[at] = said[at] .. " " .. text
+    elseif text then
+      at = code == "" and i - 1 or i
+      said[at] = text
+      lines[at] = ("raises(%d, function() %s end)"):format(at,
+        code == "" and lines[at] or code)
+    else
+      at = nil
+    end
+  end
+  return table.concat(lines, "\n"), said
+end
+
+local function shown_lines(block)
+  local shown = {}
+  for _, line in ipairs(block) do
+    shown[#shown + 1] = line:match("%-%-> ?(.-)%s*$")
+  end
+  return shown
+end
+
+-- Runs a block; returns the lines that it printed.
+local function run(path, block)
+  local code, said = with_raises(block)
+  local printed = {}
+  local env = setmetatable({heed = heed}, {__index = _G})
+  function env.print(...)
+    local list = table.pack(...)
+    for i = 1, list.n do list[i] = tostring(list[i]) end
+    for line in (table.concat(list, "\t") .. "\n"):gmatch("(.-)%s*\n") do
+      printed[#printed + 1] = line
+    end
+  end
+  function env.raises(at, f) assert.are.equal(said[at], message(f)) end
+  assert(load(("\n"):rep(block.first - 1) .. code, "@" .. path, "t", env))()
+  return printed
+end
+
+local pages = {"README.md"}
+for path in assert(io.popen("ls docs/*.md")):lines() do
+  pages[#pages + 1] = path
+end
+
+describe("the pages", function()
+  local output
+
+  -- plots go to the terminal
+  before_each(function()
+    output, io.stdout = io.stdout, io.tmpfile()
+  end)
+  after_each(function()
+    io.stdout = output
+    heed.set_printoptions()
+    heed.manual_seed(1)
+  end)
+
+  for _, path in ipairs(pages) do
+    for _, block in ipairs(read_blocks(path)) do
+      it(("run %s, line %d"):format(path, block.first), function()
+        local printed, shown = run(path, block), shown_lines(block)
+        if #shown > 0 then assert.are.same(shown, printed) end
+      end)
+    end
+  end
+end)
