@@ -90,8 +90,8 @@ describe("conv2d", function()
       message(F.conv2d, heed.ones(1, 2, 4, 4), w, nil, {stride = 0}))
     assert.equal('conv2d: unknown option "strides"; known: dilation, ' ..
       "groups, padding, stride", message(F.conv2d, x, w, nil, {strides = 1}))
-    assert.equal("conv2d: x must be [B C H W] and weight [O C/groups kh kw], " ..
-      "got tensor float32 [2] and tensor float32 [6 2 3 2]",
+    assert.equal("conv2d: x must be [B C H W] and weight [O C/groups kh " ..
+      "kw], got tensor float32 [2] and tensor float32 [6 2 3 2]",
       message(F.conv2d, heed.ones(2), w))
   end)
 end)
@@ -119,7 +119,7 @@ describe("Conv2d", function()
   end)
 
   it("refuses groups that do not divide the channels", function()
-    assert.equal("Conv2d: in_channels 3 and out_channels 4 must be multiples " ..
-      "of groups 2", message(nn.Conv2d, 3, 4, 1, {groups = 2}))
+    assert.equal("Conv2d: in_channels 3 and out_channels 4 must be " ..
+      "multiples of groups 2", message(nn.Conv2d, 3, 4, 1, {groups = 2}))
   end)
 end)

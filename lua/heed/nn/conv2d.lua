@@ -30,7 +30,7 @@ end
 -- @tparam[opt] table options `stride` (1), `padding` (0, or "valid", "same"),
 -- `dilation` (1), `groups` (1), `bias` (true), `generator`; see `F.conv2d`
 -- @raise when the channels cannot be cut into groups
--- @usage local y = nn.Conv2d(3, 8, 3, {padding = 1})(x) -- [B 3 H W] -> [B 8 H W]
+-- @usage local y = nn.Conv2d(3, 8, 3, {padding = 1})(x) -- [B 3 H W]: [B 8 H W]
 function Conv2d:init(in_channels, out_channels, kernel, options)
   self.in_channels = check.integer("Conv2d", "in_channels", in_channels, 1)
   self.out_channels = check.integer("Conv2d", "out_channels", out_channels, 1)
@@ -38,8 +38,8 @@ function Conv2d:init(in_channels, out_channels, kernel, options)
   local o = check.options("Conv2d", options, OPTIONS)
   local groups = check.integer("Conv2d", "groups", o.groups, 1)
   if in_channels % groups ~= 0 or out_channels % groups ~= 0 then
-    check.fail("Conv2d: in_channels %d and out_channels %d must be multiples " ..
-      "of groups %d", in_channels, out_channels, groups)
+    check.fail("Conv2d: in_channels %d and out_channels %d must be " ..
+      "multiples of groups %d", in_channels, out_channels, groups)
   end
   convolve.window("Conv2d", {down, across}, o) -- refuses what is wrong now
   self.kernel = {down, across}
