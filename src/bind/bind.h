@@ -44,6 +44,9 @@ void heed_bind_collect(lua_State *L);
 
 /* Raises heed_error() with the position of the caller outside of heed. */
 int heed_bind_raise(lua_State *L);
+/* The same with a message of its own, as of heed_fail; luaL_error would point
+   into heed's Lua files where those call. */
+#define HEED_RAISE(L, ...) (heed_fail(__VA_ARGS__), heed_bind_raise(L))
 
 /* "file:line" of the caller outside of heed, in a buffer of this thread. */
 const char *heed_bind_where(lua_State *L);

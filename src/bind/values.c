@@ -126,7 +126,7 @@ static bool read_options(lua_State *L, int index, int *dtype,
     if (strcmp(key, "dtype") == 0) {
       const char *name = lua_tostring(L, -1);
       if (!heed_dtype_find(name ? name : heed_bind_describe(L, -1), &d))
-        return heed_fail("tensor: %s", heed_error());
+        return heed_fail_prefix("tensor: ");
       *dtype = (int)d;
     } else if (strcmp(key, "requires_grad") == 0) {
       *require = lua_toboolean(L, -1);
@@ -194,11 +194,9 @@ static int new_tensor(lua_State *L) {
   } else if (!read_values(L, dtype, box)) {
     return heed_bind_raise(L);
   }
-  if (require && !heed_dtype_is_float((*box)->dtype)) {
-    heed_fail("tensor: only float tensors can require gradients, got %s",
-              heed_dtype_name((*box)->dtype));
-    return heed_bind_raise(L);
-  }
+  if (require && !heed_dtype_is_float((*box)->dtype))
+    return HEED_RAISE(L, "tensor: only float tensors can require gradients, "
+                      "got %s", heed_dtype_name((*box)->dtype));
   (*box)->requires_grad = require;
   heed_bind_collect(L);
   return 1;
@@ -227,6 +225,14 @@ static void push_nested(lua_State *L, const heed_tensor *t, int depth,
   }
 }
 
+/***
+The elements of x as Lua values: nested lists, or one value when x has no
+dimensions.
+@function totable
+@param x tensor
+@return list
+@usage heed.tensor({1, 2}):totable()[2] --> 2
+*/
 static int to_table(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "totable: x");
   luaL_checkstack(L, HEED_MAX_DIM + 4, "totable");
@@ -237,7 +243,14 @@ static int to_table(lua_State *L) {
 /* -- from and to raw bytes: those of memory, which is little-endian (see
    core/safetensors.c) -- */
 
-/* tobytes(): the elements, row-major */
+/***
+The elements of x as bytes, row-major and little-endian; `heed.frombytes` reads
+them.
+@function tobytes
+@param x tensor
+@return string
+@usage #heed.zeros(3):tobytes() --> 12
+*/
 static int to_bytes(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "tobytes: x");
   heed_tensor **box = heed_bind_box(L);
@@ -255,13 +268,15 @@ static int from_bytes(lua_State *L) {
   size_t bytes;
   heed_dtype dtype;
   const char *from = luaL_checklstring(L, 1, &bytes);
-  if (!heed_dtype_find(luaL_checkstring(L, 2), &dtype))
-    return luaL_error(L, "frombytes: %s", heed_error());
+  if (!heed_dtype_find(luaL_checkstring(L, 2), &dtype)) {
+    heed_fail_prefix("frombytes: ");
+    return heed_bind_raise(L);
+  }
   size_t size = heed_dtype_size(dtype);
   if (bytes % size != 0)
-    return luaL_error(L, "frombytes: %I bytes are no whole number of %s, "
-                      "which takes %d", (lua_Integer)bytes,
-                      heed_dtype_name(dtype), (int)size);
+    return HEED_RAISE(L, "frombytes: %zu bytes are no whole number of %s, "
+                      "which takes %zu", bytes, heed_dtype_name(dtype),
+                      size);
   heed_tensor **box = heed_bind_box(L);
   heed_shape shape = {1, {(int64_t)(bytes / size)}};
   heed_tensor *t = heed_tensor_new("frombytes", dtype, &shape);
@@ -275,10 +290,18 @@ static int from_bytes(lua_State *L) {
   return 1;
 }
 
+/***
+The one element of x as a Lua value.
+@function item
+@param x tensor with one element
+@return number, or boolean of a bool tensor
+@raise when x has more or fewer
+@usage heed.tensor({1, 2}):sum():item() --> 3
+*/
 static int item(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "item: x");
   if (heed_tensor_numel(t) != 1)
-    return luaL_error(L, "item: x must have one element, got %s",
+    return HEED_RAISE(L, "item: x must have one element, got %s",
                       heed_tensor_text(t));
   push_element(L, t, t->offset);
   return 1;
