@@ -39,6 +39,6 @@ local cases <const> = {
     g.grad = nil
   end},
 }
-for _, case in ipairs(cases) do case.count = 2000 end
+for _, case in ipairs(cases) do case.count = 4000 end
 
 dofile "bench/harness.lua"(cases)

@@ -39,4 +39,4 @@ CASES = {
     "forward and backward": both_ways,
 }
 
-compare("bench/dispatch.lua", {k: (2000, f) for k, f in CASES.items()})
+compare("bench/dispatch.lua", {k: (4000, f) for k, f in CASES.items()})

@@ -1,21 +1,16 @@
 --[[
-How fast do elementwise functions go over large tensors? Prints, for each
-case, milliseconds, gigabytes moved a second, and that beside a plain copy.
+How fast do elementwise functions go over large tensors? Most should move
+memory at the rate of the copy: see bench/harness.lua.
 
     heed bench/elementwise.lua [threads]
-
-With `serve` as the second argument it reads the name of a case a line and
-answers with the seconds of one run: so bench/elementwise_torch.py asks.
+    python bench/elementwise_torch.py [threads]
 ]]
 
 local heed = require "heed"
 local F <const> = heed.nn.functional
 
-local THREADS <const> = math.tointeger(tonumber(arg[1] or 2))
 local N <const> = 4096 -- tensors are N x N: 64 MiB of float32
-local ROUNDS <const> = 7
 
-heed.set_num_threads(THREADS)
 heed.manual_seed(1)
 local x <const>, y <const> = heed.randn {N, N}, heed.randn {N, N}
 local positive <const> = heed.rand({N, N}) + 0.1
@@ -71,41 +66,13 @@ local cases <const> = {
   {"exp of a transpose", 2, function() return turned:exp() end},
   {"add a transpose", 3, function() return x + turned end},
   {"add two transposes", 3, function() return turned + turned end},
-  {"small add", 3, function() return small + small end, 2000},
-  {"small exp", 2, function() return small:exp() end, 2000},
+  {"small add", 3, function() return small + small end, count = 2000},
+  {"small exp", 2, function() return small:exp() end, count = 2000},
 }
-
--- Seconds of one run of a case, the mean of those that are repeated.
-local function seconds(case)
-  local run <const>, count <const> = case[3], case[4] or 1
-  local start <const> = heed.core.time()
-  for _ = 1, count do
-    local _ <close> = run()
-  end
-  return (heed.core.time() - start) / count
+for _, case in ipairs(cases) do
+  local elements <const> = case.count and small:numel() or x:numel()
+  case[2], case[3], case.bytes = case[3], nil, 4 * case[2] * elements
+  case.drop = case[1] ~= "mul_"
 end
 
-if arg[2] == "serve" then
-  local by_name <const> = {}
-  for _, case in ipairs(cases) do by_name[case[1]] = case end
-  for name in io.lines() do
-    io.write(("%.9f\n"):format(seconds(by_name[name])))
-    io.flush()
-  end
-  return
-end
-
-local best <const> = {}
-for _ = 1, ROUNDS do -- one after the other, so that a busy moment hits all
-  for i, case in ipairs(cases) do
-    best[i] = math.min(best[i] or math.huge, seconds(case))
-  end
-end
-local copied
-for i, case in ipairs(cases) do
-  local elements <const> = case[4] and small:numel() or x:numel()
-  local rate <const> = 4 * case[2] * elements / best[i] / 1e9
-  copied = copied or rate
-  print(("%-26s %9.3f ms %7.2f GB/s %6.2f of a copy"):format(case[1],
-    best[i] * 1e3, rate, rate / copied))
-end
+dofile "bench/harness.lua"(cases)

@@ -1,36 +1,10 @@
-"""Elementwise functions of heed beside PyTorch's, in one run.
-
-    python bench/elementwise_torch.py [threads] [heed program] [rounds]
-
-heed runs bench/elementwise.lua as a child that answers with the time of one
-case at a time, in turns with PyTorch; the least of several rounds counts.
-
-heed keeps the pages of freed tensors. By default PyTorch gets fresh ones from
-the system for each large result, which costs it more than the work itself;
-here malloc is told to keep them, so that the loops are compared. With
-FRESH=1 in the environment it is not told so.
-"""
-
-import ctypes
-import os
-import subprocess
-import sys
-import time
+"""Elementwise functions of PyTorch beside heed's: see bench/elementwise.lua."""
 
 import torch
 import torch.nn.functional as F
 
-if not os.environ.get("FRESH"):
-    M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-    libc = ctypes.CDLL(None)
-    libc.mallopt(M_MMAP_THRESHOLD, 1 << 30)
-    libc.mallopt(M_TRIM_THRESHOLD, (1 << 31) - 1)
+from harness import compare
 
-threads = int(sys.argv[1]) if len(sys.argv) > 1 else 2
-program = sys.argv[2] if len(sys.argv) > 2 else "build/heed"
-rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 7
-
-torch.set_num_threads(threads)
 torch.manual_seed(1)
 N = 4096
 x, y = torch.randn(N, N), torch.randn(N, N)
@@ -86,40 +60,9 @@ CASES = {
     "exp of a transpose": lambda: turned.exp(),
     "add a transpose": lambda: x + turned,
     "add two transposes": lambda: turned + turned,
-    "small add": lambda: small + small,
-    "small exp": lambda: small.exp(),
+    "small add": (2000, lambda: small + small),
+    "small exp": (2000, lambda: small.exp()),
 }
 
-
-def seconds(name):
-    run = CASES[name]
-    count = 2000 if name.startswith("small") else 1
-    start = time.perf_counter()
-    for _ in range(count):
-        run()
-    return (time.perf_counter() - start) / count
-
-
-child = subprocess.Popen(
-    [program, "bench/elementwise.lua", str(threads), "serve"],
-    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-
-
-def heed_seconds(name):
-    child.stdin.write(name + "\n")
-    return float(child.stdout.readline())
-
-
-best = {}
 with torch.inference_mode():
-    for _ in range(rounds):
-        for name in CASES:
-            pair = heed_seconds(name), seconds(name)
-            best[name] = [min(a, b) for a, b in zip(best.get(name, pair), pair)]
-child.stdin.close()
-child.wait()
-
-print(f"{threads} threads; milliseconds, and heed's part of PyTorch's")
-for name, (ours, theirs) in best.items():
-    print(f"{name:26} heed {ours * 1e3:9.3f}  torch {theirs * 1e3:9.3f}"
-          f"  {ours / theirs:6.2f}")
+    compare("bench/elementwise.lua", CASES)

@@ -50,6 +50,19 @@ describe("no_grad and enable_grad", function()
   end)
 end)
 
+describe("requires_grad_", function()
+  it("switches a leaf, and gives it back", function()
+    local x = heed.zeros {2}
+    assert.is_true(rawequal(x, x:requires_grad_()))
+    assert.is_true(x.requires_grad)
+    assert.is_false(x:requires_grad_(false).requires_grad)
+    assert.equal("requires_grad_: wanted must be a boolean, got 1",
+      message(x.requires_grad_, x, 1))
+    assert.equal("requires_grad: only float tensors can want gradients, " ..
+      "got int64 [1]", message(x.requires_grad_, heed.tensor {1}))
+  end)
+end)
+
 describe("heed.grad", function()
   it("takes several results, each with a gradient", function()
     local x = leaf {2, 3}
@@ -387,4 +400,100 @@ describe("autograd.detect_anomaly", function()
     end
     assert.is_true(heed.tensor {-1.0}:sqrt():isnan():item())
   end)
+end)
+
+describe("a backward in the midst of another", function()
+  local PASSES <const> = "backward: called from a hook or a rule of a " ..
+    "backward that is under way, and both pass through mul; start from a " ..
+    "copy cut off by detach()"
+
+  it("is an error where both pass through a node", function()
+    local x = leaf {1, 2}
+    local y = x * 2
+    local again, seen = (y * y):sum(), nil
+    y:register_hook(function()
+      seen = message(again.backward, again, {retain_graph = true})
+    end);
+    (y * 3):sum():backward()
+    assert.equal(PASSES, seen)
+    assert.same({6, 6}, x.grad:totable())
+  end)
+
+  it("is an error where the first one still has to come by", function()
+    local x = leaf {1, 2}
+    local y = x * 2
+    local z, inner, seen = y * 3, y:sum(), nil
+    z:register_hook(function() seen = message(heed.grad, inner, x) end);
+    (z + y):sum():backward()
+    assert.equal(PASSES, seen)
+    assert.same({8, 8}, x.grad:totable())
+  end)
+
+  it("may walk another graph, of the same leaves too", function()
+    local x = leaf {1, 2}
+    local y = x * 2
+    y:register_hook(function()
+      heed.enable_grad(function() (x * 5):sum():backward() end)
+    end)
+    y:sum():backward()
+    assert.same({7, 7}, x.grad:totable())
+  end)
+end)
+
+describe("lists of tensors", function()
+  it("are read without metamethods", function()
+    local x = leaf {1, 2}
+    local made = setmetatable({}, {__len = function() return 2 end,
+      __index = function() return leaf {1, 2} end})
+    assert.equal(0, select("#", heed.grad(x:sum(), made)))
+  end)
+
+  it("may be emptied by a hook", function()
+    local x, w = leaf {1, 2}, leaf {3, 4}
+    local ys, xs = {x * w, x * 3}, {x, w}
+    local gradients = {x:detach() * 0 + 1, x:detach() * 0 + 1}
+    ys[1]:register_hook(function()
+      for _, list in ipairs {ys, xs, gradients} do list[1], list[2] = nil end
+      x, w = nil, nil
+      collectgarbage()
+    end)
+    local gx, gw = heed.grad(ys, xs, {gradient = gradients})
+    assert.same({{6, 7}, {1, 2}}, {gx:totable(), gw:totable()})
+  end)
+end)
+
+describe("the field grad", function()
+  it("takes a chain of any length, but not the tensor itself", function()
+    local last = heed.zeros {}
+    for _ = 1, 200000 do
+      local x = heed.zeros {}
+      x.grad = last
+      last = x
+    end
+    assert.equal("grad must not be the tensor itself",
+      message(function() last.grad = last end))
+    last = nil
+    collectgarbage()
+    assert.is_nil(last)
+  end)
+end)
+
+it("an error of a hook stands at the line that walks back", function()
+  local x = leaf {1, 2}
+  local y = x * 2
+  y:register_hook(function() return heed.ones {3} end)
+  local _, text = pcall(function() y:sum():backward() end)
+  assert.matches("^[^:]*autograd_spec.lua:%d+: hook: the result must be nil " ..
+    "or float64 %[2%] like the gradient, got tensor float32 %[3%]$", text)
+end)
+
+it("a failed backward leaves no gradient behind in the graph", function()
+  local x, fails = leaf {1, 2}, true
+  local y = x * 2
+  y:register_hook(function() if fails then error "no" end end)
+  local z = (y * 3):sum()
+  assert.equal("no", message(z.backward, z, {retain_graph = true}))
+  fails = false
+  z:backward()
+  assert.same({6, 6}, x.grad:totable())
 end)

@@ -87,7 +87,7 @@ function Function:__call(...)
   local saved <const> = context.list or {}
   context.list = nil
   return core.custom(inputs, {table.unpack(results, 1, results.n)}, saved,
-    rule_of(self, at), context)
+    {rule_of(self, at), context})
 end
 
 --- Returns a function with a backward rule of its own, for what cannot be
@@ -172,10 +172,7 @@ end
 -- heed.autograd.checkpoint(function(t) return t:exp():sin() end, x)
 --   :sum():backward()
 function autograd.checkpoint(f, ...)
-  local meta = getmetatable(f)
-  if type(f) ~= "function" and not (meta and meta.__call) then
-    check.fail("checkpoint: f must be a function, got %s", check.show(f))
-  end
+  check.callable("checkpoint", "f", f)
   if not core.is_grad_enabled() then return f(...) end
   local args = table.pack(...)
   local inputs, at = tensors_of(args)
@@ -191,13 +188,14 @@ function autograd.checkpoint(f, ...)
   local saved = {table.unpack(inputs, 1, #at)}
   for _, i in ipairs(at) do args[i] = false end
   return core.custom(inputs, {table.unpack(results, 1, results.n)}, saved,
-    checkpoint_rule, context)
+    {checkpoint_rule, context})
 end
 
 -- -- products with Jacobians -------------------------------------------------
 
 -- f's tensor results, and its inputs as leaves that want gradients.
 local function run_on_leaves(name, f, inputs)
+  check.callable(name, "f", f)
   if is_tensor(inputs) then inputs = {inputs} end
   if type(inputs) ~= "table" then
     check.fail("%s: inputs must be a tensor or a list of tensors, got %s",
@@ -324,6 +322,7 @@ end
 -- @usage heed.autograd.hessian(function(x) return (x ^ 3):sum() end,
 --   heed.tensor {1.0, 2.0}) --> 6 0, 0 12
 function autograd.hessian(f, input)
+  check.callable("hessian", "f", f)
   check.tensor("hessian", "input", input)
   return autograd.jacobian(function(x)
     local y = f(x)
@@ -358,6 +357,7 @@ function Guard:__close() core.set_anomaly(self.was) end
 --   return heed.tensor {1.0}:log()
 -- end)
 function autograd.detect_anomaly(f, ...)
+  if f ~= nil then check.callable("detect_anomaly", "f", f) end
   local guard <close> = setmetatable({was = core.set_anomaly(true)}, Guard)
   if f then return f(...) end
   local later = setmetatable({was = guard.was}, Guard)

@@ -33,11 +33,8 @@ end
 
 local fail <const> = check.fail
 
---- Is the value a tensor?
-function check.is_tensor(value)
-  return type(value) == "userdata" and
-         debug.getmetatable(value) == core.metatable
-end
+--- Is the value a tensor (and not closed)?
+check.is_tensor = core.is_tensor
 
 --- A list of sizes as messages write it: `[2 3]`.
 function check.shape(sizes)
@@ -59,6 +56,9 @@ function check.show(value)
     return ("tensor %s %s"):format(value.dtype, check.shape(value.shape))
   end
   local kind = type(value)
+  if kind == "userdata" and debug.getmetatable(value) == core.metatable then
+    return "a closed tensor"
+  end
   if kind == "string" then
     if #value > SHOWN then
       value = value:sub(1, (utf8.offset(value, 0, SHOWN + 1)) - 1) .. "..."
@@ -75,6 +75,15 @@ end
 function check.kind(func, name, value, kind)
   if type(value) ~= kind then
     fail("%s: %s must be a %s, got %s", func, name, kind, check.show(value))
+  end
+  return value
+end
+
+--- Returns `value` when it can be called; raises if not.
+function check.callable(func, name, value)
+  local meta = type(value) ~= "function" and debug.getmetatable(value)
+  if meta == nil or meta and not rawget(meta, "__call") then
+    fail("%s: %s must be a function, got %s", func, name, check.show(value))
   end
   return value
 end
@@ -221,7 +230,8 @@ function check.iterator(func, name, source)
   end
 end
 
---- Returns the length of a list whose items are all of type `kind`, or nil and
+--- Returns the length of a list whose items are all of a Lua type (`kind`) or
+-- all of kind "tensor", or nil and
 -- what is wrong with it (not a list, a key that is no position, an item), to
 -- stand right behind its name: ` must be a list, got 3`, `[2] must be ...`.
 function check.list(value, kind)
@@ -235,7 +245,9 @@ function check.list(value, kind)
     end
   end
   for i = 1, n do
-    if type(value[i]) ~= kind then
+    local ok = type(value[i]) == kind
+    if kind == "tensor" then ok = check.is_tensor(value[i]) end
+    if not ok then
       return nil, ("[%d] must be a %s, got %s"):format(i, kind,
         check.show(value[i]))
     end

@@ -68,10 +68,10 @@ for event, name in pairs {
   __band = "bitwise_and", __bor = "bitwise_or", __bxor = "bitwise_xor",
   __shl = "left_shift", __shr = "right_shift",
 } do
-  meta[event] = core.operator(name, 2)
+  meta[event] = core.ops[name]
 end
-meta.__unm = core.operator("neg", 1)
-meta.__bnot = core.operator("bitwise_not", 1)
+meta.__unm = core.unary("neg")
+meta.__bnot = core.unary("bitwise_not")
 meta.__name = "heed.tensor"
 
 --- Returns the value's kind: "tensor" for a tensor, else Lua's `type`.
@@ -82,13 +82,12 @@ function heed.type(value)
   return heed.is_tensor(value) and "tensor" or type(value)
 end
 
---- Is the value a tensor?
+--- Is the value a tensor? One that was closed is none.
+-- @function is_tensor
 -- @param value any value
 -- @treturn boolean
 -- @usage heed.is_tensor(heed.zeros(2)) --> true
-function heed.is_tensor(value)
-  return type(value) == "userdata" and debug.getmetatable(value) == meta
-end
+heed.is_tensor = core.is_tensor
 
 local parts <const> = {
   autograd = true, linalg = true, einsum = true, nn = true, optim = true,

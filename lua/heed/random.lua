@@ -39,7 +39,11 @@ function random.normal(mean, std, shape, options)
     x.requires_grad = options.requires_grad or false
     return x
   end
-  if not check.is_tensor(mean) then mean = std * 0 + mean end
+  if not check.is_tensor(mean) then
+    mean = std * 0 + check.number("normal", "mean", mean)
+  elseif not check.is_tensor(std) then
+    check.number("normal", "std", std, 0)
+  end
   return make.randn(shape or broadcast_shape(mean, std), options) * std + mean
 end
 

@@ -526,7 +526,8 @@ describe("save_safetensors", function()
     it("a tensor that was closed", function()
       local t = heed.tensor { 1 }
       do local _ <close> = t end
-      assert.same("the tensor was closed", text("f", { t = t }))
+      assert.same("save_safetensors: tensors.t must be a tensor, " ..
+        "got a closed tensor", text("f", { t = t }))
     end)
   end)
 end)

@@ -201,9 +201,14 @@ describe("keys", function()
     local closed = heed.zeros(2)
     do local _ <close> = closed end
     local function fail()
-      assert.equal("the tensor was closed", message(get, x, {1, closed}))
-      assert.equal("the tensor was closed", message(set, x, closed, 1.5))
-      assert.equal("the tensor was closed", message(heed.add, 1.5, closed))
+      assert.equal("index: entry 2 must be an integer, " ..
+        "{first, last, step}, {}, a tensor, \"...\" or heed.newaxis, got " ..
+        "a closed tensor", message(get, x, {1, closed}))
+      assert.equal("index: key must be an integer, " ..
+        "{first, last, step}, {}, a tensor, \"...\" or heed.newaxis, got " ..
+        "a closed tensor", message(set, x, closed, 1.5))
+      assert.equal("add: b must be a tensor or a number, got " ..
+        "a closed tensor", message(heed.add, 1.5, closed))
     end
     fail()
     collectgarbage()

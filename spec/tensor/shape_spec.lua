@@ -97,7 +97,7 @@ describe("joining", function()
   it("refuses what is no list of tensors", function()
     assert.equal("hstack: tensors must be a list, got 1",
       message(heed.hstack, 1))
-    assert.equal("vstack: tensors[2] must be a userdata, got 2",
+    assert.equal("vstack: tensors[2] must be a tensor, got 2",
       message(heed.vstack, {count(2), 2}))
   end)
 end)

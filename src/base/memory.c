@@ -181,7 +181,7 @@ static void large_free(void *data) {
   }
   bool whole = !b->before && b->last;
   if (whole) {
-    high_water -= high_water / 8;
+    high_water -= high_water / 64;
     if (high_water < stats.used) high_water = stats.used;
   }
   if (whole && stats.reserved > high_water + high_water / 4 + IDLE_FLOOR)

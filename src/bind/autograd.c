@@ -8,13 +8,15 @@
 #include "core/extra.h"
 #include "core/node.h"
 
+typedef heed_bind_list list;
+
 /* Reads the boolean options of a walk from the table at `index`. */
 static void read_walk(lua_State *L, int index, const char *what,
                       heed_walk *walk) {
   bool retain_given = false;
   if (lua_isnoneornil(L, index)) return;
   if (!lua_istable(L, index))
-    HEED_RAISE(L, "%s: options must be a table, got %s", what,
+    heed_bind_error(L, "%s: options must be a table, got %s", what,
                heed_bind_describe(L, index));
   lua_pushnil(L);
   while (lua_next(L, index)) {
@@ -27,7 +29,7 @@ static void read_walk(lua_State *L, int index, const char *what,
     } else if (strcmp(key, "create_graph") == 0) {
       walk->create_graph = on;
     } else if (strcmp(what, "grad") != 0 || strcmp(key, "gradient") != 0) {
-      HEED_RAISE(L, "%s: unknown option %s; known: retain_graph, "
+      heed_bind_error(L, "%s: unknown option %s; known: retain_graph, "
                  "create_graph%s", what, heed_bind_describe(L, -2),
                  strcmp(what, "grad") == 0 ? ", gradient" : "");
     }
@@ -54,47 +56,17 @@ return x.grad --> 2 4
 */
 static int backward(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "backward: x");
-  heed_tensor *g = heed_bind_test(L, 2);
-  int options = lua_isnoneornil(L, 2) || g ? 3 : 2;
+  heed_tensor *g = heed_bind_find(L, 2);
+  bool table = lua_istable(L, 2);
+  if (!g && !table && !lua_isnoneornil(L, 2))
+    return heed_bind_error(L, "backward: gradient must be a tensor, got %s",
+                           heed_bind_describe(L, 2));
   heed_walk walk = {0};
-  read_walk(L, options, "backward", &walk);
-  if (!heed_bind_walk(L, &t, &g, 1, &walk)) return heed_bind_raise_walk(L);
+  read_walk(L, table ? 2 : 3, "backward", &walk);
+  if (!heed_bind_walk(L, &(list){&t, 1}, &(list){&g, 1}, &walk))
+    return heed_bind_raise_walk(L);
   heed_bind_collect(L);
   return 0;
-}
-
-heed_tensor **heed_bind_list(lua_State *L, int index, const char *what,
-                             int *n) {
-  heed_tensor *single = heed_bind_test(L, index);
-  if (!single && !lua_istable(L, index))
-    HEED_RAISE(L, "%s must be a tensor or a list of tensors, got %s", what,
-               heed_bind_describe(L, index));
-  *n = single ? 1 : (int)luaL_len(L, index);
-  heed_tensor **list =
-      lua_newuserdatauv(L, sizeof *list * (size_t)(*n + 1), 0);
-  for (int i = 0; i < *n; i++) {
-    if (!single) lua_geti(L, index, i + 1);
-    list[i] = single ? single : heed_bind_check(L, -1, what);
-    if (!single) lua_pop(L, 1); /* the list keeps it */
-  }
-  return list;
-}
-
-/* The gradients of the n tensors y, from the options at index 3. */
-static heed_tensor **read_gradients(lua_State *L, int n) {
-  int given = 0;
-  if (!lua_istable(L, 3) || lua_getfield(L, 3, "gradient") == LUA_TNIL) {
-    heed_tensor **none =
-        lua_newuserdatauv(L, sizeof *none * (size_t)(n + 1), 0);
-    memset(none, 0, sizeof *none * (size_t)(n + 1));
-    return none;
-  }
-  heed_tensor **list =
-      heed_bind_list(L, lua_gettop(L), "grad: gradient", &given);
-  if (given != n)
-    HEED_RAISE(L, "grad: gradient must have one entry for each of the %d "
-               "tensors y, got %d", n, given);
-  return list;
 }
 
 /***
@@ -110,31 +82,44 @@ retain_graph (false), create_graph (false), as in `backward`
 return heed.grad(x * x, x) --> 6
 */
 static int grad(lua_State *L) {
-  int ny = 0, n = 0;
   lua_settop(L, 3);
   heed_walk walk = {0};
   read_walk(L, 3, "grad", &walk);
-  heed_tensor **y = heed_bind_list(L, 1, "grad: y", &ny);
-  walk.wanted = heed_bind_list(L, 2, "grad: x", &n);
-  walk.nwanted = n;
-  heed_tensor **gradient = read_gradients(L, ny);
-  luaL_checkstack(L, n + 8, "grad: too many tensors");
-  walk.found = lua_newuserdatauv(L, sizeof(heed_tensor *) * (size_t)(n + 1),
-                                 0);
-  heed_tensor ***box = lua_newuserdatauv(
-      L, sizeof(heed_tensor **) * (size_t)(n + 1), 0);
-  int first = lua_gettop(L) + 1;
-  for (int i = 0; i < n; i++) {
-    walk.found[i] = NULL;
-    if (!heed_tensor_tracks(walk.wanted[i]))
-      return HEED_RAISE(L, "grad: x %d does not want gradients "
-                        "(requires_grad)", i + 1);
-    box[i] = heed_bind_box(L);
+  list y = heed_bind_list_make(L, 1, "grad: y");
+  list x = heed_bind_list_make(L, 2, "grad: x");
+  bool given = lua_istable(L, 3);
+  if (given) {
+    lua_pushliteral(L, "gradient");
+    given = lua_rawget(L, 3) != LUA_TNIL;
+  } else {
+    lua_pushnil(L);
   }
-  bool ok = heed_bind_walk(L, y, gradient, ny, &walk);
-  for (int i = 0; i < n; i++) {
-    if (walk.found[i]) {
-      heed_bind_fill(box[i], walk.found[i]);
+  int at = lua_gettop(L);
+  list gradient = heed_bind_list_make(L, given ? at : 1, "grad: gradient");
+  if (gradient.n != y.n)
+    return heed_bind_error(L, "grad: gradient must have one entry for each "
+                           "of the %d tensors y, got %d", y.n, gradient.n);
+  luaL_checkstack(L, x.n + 8, "grad: too many tensors");
+  list found = heed_bind_list_make(L, 2, "grad: x");
+  heed_tensor ***box = lua_newuserdatauv(
+      L, sizeof(heed_tensor **) * (size_t)(x.n + 1), 0);
+  int first = lua_gettop(L) + 1;
+  for (int i = 0; i < x.n; i++) box[i] = heed_bind_box(L);
+  if (!heed_bind_list_fill(L, 1, "grad: y", &y) ||
+      !heed_bind_list_fill(L, 2, "grad: x", &x) ||
+      (given && !heed_bind_list_fill(L, at, "grad: gradient", &gradient)))
+    return heed_bind_raise(L);
+  for (int i = 0; i < x.n; i++)
+    if (!heed_tensor_tracks(x.t[i]))
+      return heed_bind_error(L, "grad: x %d does not want gradients "
+                             "(requires_grad)", i + 1);
+  walk.wanted = x.t;
+  walk.nwanted = x.n;
+  walk.found = found.t;
+  bool ok = heed_bind_walk(L, &y, &gradient, &walk);
+  for (int i = 0; i < x.n; i++) {
+    if (found.t[i]) {
+      heed_bind_fill(box[i], found.t[i]);
     } else {
       lua_pushnil(L);
       lua_replace(L, first + i);
@@ -142,17 +127,20 @@ static int grad(lua_State *L) {
   }
   if (!ok) return heed_bind_raise_walk(L);
   heed_bind_collect(L);
-  return n;
+  return x.n;
 }
 
 /* backward_all({t, ...}, {gradient, ...}) */
 static int backward_all(lua_State *L) {
-  int n = 0, given = 0;
-  heed_tensor **t = heed_bind_list(L, 1, "backward: x", &n);
-  heed_tensor **g = heed_bind_list(L, 2, "backward: gradient", &given);
-  if (n != given)
-    return HEED_RAISE(L, "backward: %d gradients for %d tensors", given, n);
-  if (!heed_bind_walk(L, t, g, n, &(heed_walk){0}))
+  list t = heed_bind_list_make(L, 1, "backward: x");
+  list g = heed_bind_list_make(L, 2, "backward: gradient");
+  if (t.n != g.n)
+    return heed_bind_error(L, "backward: %d gradients for %d tensors", g.n,
+                           t.n);
+  if (!heed_bind_list_fill(L, 1, "backward: x", &t) ||
+      !heed_bind_list_fill(L, 2, "backward: gradient", &g))
+    return heed_bind_raise(L);
+  if (!heed_bind_walk(L, &t, &g, &(heed_walk){0}))
     return heed_bind_raise_walk(L);
   heed_bind_collect(L);
   return 0;
@@ -172,7 +160,7 @@ return y.grad --> 1 1
 static int retain_grad(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "retain_grad: x");
   if (!heed_tensor_tracks(t))
-    return HEED_RAISE(L, "retain_grad: x does not want gradients "
+    return heed_bind_error(L, "retain_grad: x does not want gradients "
                       "(requires_grad), %s", heed_tensor_text(t));
   if (!heed_extra_retain(t)) return heed_bind_raise(L);
   lua_settop(L, 1);
@@ -215,8 +203,8 @@ static int with_mode(lua_State *L, const char *what, bool on) {
     return 1;
   }
   if (!is_callable(L, 1))
-    return HEED_RAISE(L, "%s: f must be a function, got %s", what,
-                      heed_bind_describe(L, 1));
+    return heed_bind_error(L, "%s: f must be a function, got %s", what,
+                           heed_bind_describe(L, 1));
   bool was = heed_grad_mode(on);
   int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
   heed_grad_mode(was);

@@ -18,21 +18,37 @@
 #define HEED_TENSOR "heed.tensor"
 extern const char heed_bind_mark;
 
+/* What the userdata of a tensor holds. The mark tells it from every other
+   userdata, which is faster than to compare metatables. */
+typedef struct heed_bind_holder {
+  heed_tensor *tensor; /* first: a box is used as a heed_tensor ** */
+  const char *mark;
+} heed_bind_holder;
+
+/* The box at `index`, or NULL for what is none. */
+static inline heed_bind_holder *heed_bind_at(lua_State *L, int index) {
+  heed_bind_holder *b = lua_touserdata(L, index);
+  bool fits = b && lua_rawlen(L, index) == sizeof *b;
+  return fits && b->mark == &heed_bind_mark ? b : NULL;
+}
+
 /* Pushes an empty box. */
 heed_tensor **heed_bind_box(lua_State *L);
+/* The same, with the metatable at index `meta`, which saves to look it up. */
+heed_tensor **heed_bind_box_of(lua_State *L, int meta);
 /* Fills a box; takes over the reference. */
 void heed_bind_fill(heed_tensor **box, heed_tensor *t);
-/* Pushes a box that takes over the reference; raises heed_error() for NULL. */
+/* Pushes a box with a reference of its own; t is to live while it is made. */
 void heed_bind_push(lua_State *L, heed_tensor *t);
-/* The tensor at `index`, lent; NULL when it is none. Raises when it is
-   closed. */
-heed_tensor *heed_bind_test(lua_State *L, int index);
-/* The same in *t, for callers that own tensors and must not raise: fails when
-   it is closed. */
-bool heed_bind_try(lua_State *L, int index, heed_tensor **t);
+/* The tensor at `index`, lent; NULL when it is none, or closed. */
+static inline heed_tensor *heed_bind_find(lua_State *L, int index) {
+  const heed_bind_holder *b = heed_bind_at(L, index);
+  return b ? b->tensor : NULL;
+}
 /* The same, but raises when it is none; `what` opens the message. */
 heed_tensor *heed_bind_check(lua_State *L, int index, const char *what);
-/* "a string", "a table", "tensor float32 [2 3]": what stands at `index`. */
+/* "a string", "a closed tensor", "tensor float32 [2 3]": what stands at
+   `index`. */
 const char *heed_bind_describe(lua_State *L, int index);
 
 /* Runs a collection when much memory is held by dead boxes only. Called after
@@ -44,9 +60,9 @@ void heed_bind_collect(lua_State *L);
 
 /* Raises heed_error() with the position of the caller outside of heed. */
 int heed_bind_raise(lua_State *L);
-/* The same with a message of its own, as of heed_fail; luaL_error would point
-   into heed's Lua files where those call. */
-#define HEED_RAISE(L, ...) (heed_fail(__VA_ARGS__), heed_bind_raise(L))
+/* Raises a message like that, formatted as by printf. */
+int heed_bind_error(lua_State *L, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* "file:line" of the caller outside of heed, in a buffer of this thread. */
 const char *heed_bind_where(lua_State *L);

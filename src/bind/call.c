@@ -10,16 +10,21 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "bind/bind.h"
 #include "bind/generator.h"
 #include "core/node.h"
 
-/* A call being read. Temporaries are owned here until the end. */
+/* A call being read. Temporaries are owned here until the end, so nothing may
+   raise meanwhile; nor may Lua code run, which could close an input: tables
+   are read raw, and what needs memory of Lua is made before. */
 typedef struct reader {
   lua_State *L;
   const heed_op *op;
-  int nin, nattr;
+  int top; /* arguments; above them are boxes and values of options */
+  int nin;
   heed_tensor **in;
+  size_t list_bytes; /* of `in` when it is not `fixed` */
   heed_tensor *fixed[HEED_MAX_PARAM];
   heed_attr attr[HEED_MAX_PARAM];
   heed_tensor *own[HEED_MAX_PARAM];
@@ -55,8 +60,7 @@ static heed_tensor *own(reader *r, heed_tensor *t) {
 static bool read_operand(reader *r, const heed_param *p, int index,
                          heed_tensor **out) {
   lua_State *L = r->L;
-  if (!heed_bind_try(L, index, out)) return false;
-  if (*out) return true;
+  if ((*out = heed_bind_find(L, index))) return true;
   if (p->kind == HEED_KIND_TENSOR) return bad(r, p, "a tensor", index);
   int type = lua_type(L, index);
   if (type == LUA_TBOOLEAN)
@@ -81,13 +85,13 @@ static bool read_tensors(reader *r, const heed_param *p, int index,
   if (n > INT16_MAX)
     return heed_fail("%s: %s has more than %d tensors", r->op->name, p->name,
                      INT16_MAX);
-  /* stays on the stack, above the arguments, for as long as the call */
-  r->in = lua_newuserdatauv(L, sizeof *r->in * (size_t)(input + n + 1), 0);
+  r->list_bytes = sizeof *r->in * (size_t)(input + n + 1);
+  r->in = heed_mem_alloc(r->list_bytes);
+  if (!r->in) return false;
   memcpy(r->in, r->fixed, sizeof *r->in * (size_t)input);
   for (lua_Integer i = 1; i <= n; i++) {
-    heed_tensor *t;
     lua_rawgeti(L, index, i);
-    if (!heed_bind_try(L, -1, &t)) return false;
+    heed_tensor *t = heed_bind_find(L, -1);
     if (!t) {
       const char *got = heed_bind_describe(L, -1);
       return heed_fail("%s: %s[%lld] must be a tensor, got %s", r->op->name,
@@ -206,75 +210,70 @@ static bool is_options(lua_State *L, int index, const heed_param *p) {
   return named;
 }
 
-/* Every key of the options must be a parameter that is still open. */
-static bool check_keys(reader *r, int index, uint32_t given) {
+/* The number of the parameter that the key on the top names. */
+static bool find_key(reader *r, uint32_t given, int *k) {
+  const heed_op *op = r->op;
+  const char *key = lua_type(r->L, -1) == LUA_TSTRING
+                        ? lua_tostring(r->L, -1) : NULL;
+  for (*k = 0; key && *k < op->nparam; ++*k) {
+    if (strcmp(op->param[*k].name, key) != 0) continue;
+    return !(given & (1u << *k)) ||
+           heed_fail("%s: %s is given twice", op->name, key);
+  }
+  char known[512] = "";
+  size_t at = 0;
+  for (int i = 0; i < op->nparam && at < sizeof known; i++)
+    at += (size_t)snprintf(known + at, sizeof known - at, "%s%s",
+                           i ? ", " : "", op->param[i].name);
+  return heed_fail("%s: unknown option %s; known: %s", op->name,
+                   heed_bind_describe(r->L, -1), known);
+}
+
+/* Pushes the values of the options, in any order; at[k]: where that of
+   parameter k stands. */
+static bool find_options(reader *r, int index, uint32_t given, int *at) {
   lua_State *L = r->L;
   lua_pushnil(L);
   while (lua_next(L, index)) {
-    lua_pop(L, 1);
-    const char *key = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
-                                                     : NULL;
-    int k = 0;
-    while (key && k < r->op->nparam &&
-           strcmp(r->op->param[k].name, key) != 0)
-      k++;
-    if (key && k < r->op->nparam) {
-      if (given & (1u << k))
-        return heed_fail("%s: %s is given twice", r->op->name, key);
-      continue;
-    }
-    char known[512] = "";
-    size_t at = 0;
-    for (k = 0; k < r->op->nparam && at < sizeof known; k++)
-      at += (size_t)snprintf(known + at, sizeof known - at, "%s%s",
-                             k ? ", " : "", r->op->param[k].name);
-    return heed_fail("%s: unknown option %s; known: %s", r->op->name,
-                     key ? key : heed_bind_describe(L, -1), known);
+    int k;
+    lua_insert(L, -2); /* the value stays, below its key */
+    if (!find_key(r, given, &k)) return false;
+    at[k] = lua_gettop(L) - 1;
   }
   return true;
 }
 
 static bool read_options(reader *r, int index, uint32_t given) {
-  lua_State *L = r->L;
-  if (!check_keys(r, index, given)) return false;
-  int input = 0, attr = 0;
+  int at[HEED_MAX_PARAM] = {0}, input = 0, attr = 0, used;
+  if (!find_options(r, index, given, at)) return false;
   for (int k = 0; k < r->op->nparam; k++) {
     const heed_param *p = &r->op->param[k];
-    bool tensor = p->kind <= HEED_KIND_TENSORS;
-    if (!(given & (1u << k))) {
-      int used, at = lua_gettop(L) + 1;
-      if (lua_getfield(L, index, p->name) != LUA_TNIL) {
-        if (!read_param(r, k, input, attr, at, at, &used)) return false;
-      } else if (!p->optional) {
-        return missing(r, p);
-      }
-      /* the value stays on the stack: it keeps what was read alive */
+    if (at[k]) {
+      if (!read_param(r, k, input, attr, at[k], at[k], &used)) return false;
+    } else if (!(given & (1u << k)) && !p->optional) {
+      return missing(r, p);
     }
-    if (tensor) input++;
+    if (p->kind <= HEED_KIND_TENSORS) input++;
     else attr++;
   }
   return true;
 }
 
-/* The frequent case: tensors, and no more than tensors, by position. */
+/* The frequent case: open tensors, and no more than tensors, by position. */
 static bool read_tensors_only(reader *r) {
   const heed_op *op = r->op;
-  if (op->nparam != op->ninput || lua_gettop(r->L) != op->nparam) return false;
+  if (!op->plain || r->top != op->nparam) return false;
   for (int k = 0; k < op->nparam; k++)
-    if (op->param[k].kind == HEED_KIND_TENSORS ||
-        !(r->in[k] = heed_bind_test(r->L, k + 1)))
-      return false;
+    if (!(r->in[k] = heed_bind_find(r->L, k + 1))) return false;
   return true;
 }
 
 static bool read_arguments(reader *r) {
   lua_State *L = r->L;
   const heed_op *op = r->op;
-  if (read_tensors_only(r)) return true;
   memset(r->fixed, 0, sizeof *r->fixed * (size_t)op->ninput);
-  int top = lua_gettop(L), at = 1, input = 0, attr = 0;
+  int top = r->top, at = 1, input = 0, attr = 0;
   uint32_t given = 0;
-  luaL_checkstack(L, 2 * HEED_MAX_PARAM, "op");
   for (int k = 0; k < op->nparam; k++) {
     const heed_param *p = &op->param[k];
     if (at == top && is_options(L, at, p)) break;
@@ -299,63 +298,85 @@ static bool read_arguments(reader *r) {
   return true;
 }
 
-/* upvalue 1: the op; 2: how many arguments count, -1 for all (Lua passes more
-   to metamethods than they have operands) */
+static void reader_close(reader *r) {
+  while (r->nown > 0) heed_tensor_drop(r->own[--r->nown]);
+  if (r->in != r->fixed) heed_mem_free(r->in, r->list_bytes);
+}
+
+/* Reads the arguments and runs the op. */
+static bool run_call(reader *r, heed_call *c) {
+  bool ok = read_tensors_only(r) || read_arguments(r);
+  c->nin = r->nin;
+  c->in = r->in;
+  ok = ok && heed_apply(c);
+  if (ok) heed_call_trim(c);
+  reader_close(r);
+  return ok;
+}
+
+static int give_results(lua_State *L, const heed_call *c, int top,
+                        heed_tensor ***box) {
+  for (int k = 0; k < c->nout; k++) heed_bind_fill(box[k], c->out[k]);
+  /* above may stand options, or boxes of results that were not given */
+  if (lua_gettop(L) != top + c->nout) lua_settop(L, top + c->nout);
+  heed_bind_collect(L);
+  return c->nout;
+}
+
+/* upvalue 1: the op; 2: the metatable of tensors */
 static int call_op(lua_State *L) {
-  int most = (int)lua_tointeger(L, lua_upvalueindex(2));
-  if (most >= 0) lua_settop(L, most);
   const heed_op *op = lua_touserdata(L, lua_upvalueindex(1));
   reader r;
   r.L = L;
   r.op = op;
+  r.top = lua_gettop(L);
   r.nown = 0;
   r.nin = op->ninput;
   r.in = r.fixed;
-  heed_op_defaults(op, r.attr);
-  bool ok = read_arguments(&r);
+  if (!op->plain) {
+    heed_op_defaults(op, r.attr);
+    luaL_checkstack(L, 2 * HEED_MAX_PARAM, op->name);
+  }
   heed_tensor **box[HEED_MAX_OUT];
   /* an op in place returns the very value that it was given */
-  bool in_place = (op->twin || op->rule->in_place) &&
-                  heed_bind_test(L, 1);
-  if (ok && !in_place) {
-    for (int k = 0; k < op->nreturn; k++) box[k] = heed_bind_box(L);
-  }
-  heed_call c; /* large; heed_apply sets what is not set here */
-  c.op = op;
-  c.nin = r.nin;
-  c.in = r.in;
-  c.attr = r.attr;
+  bool in_place = (op->twin || op->rule->in_place) && heed_bind_find(L, 1);
+  if (!in_place)
+    for (int k = 0; k < op->nreturn; k++)
+      box[k] = heed_bind_box_of(L, lua_upvalueindex(2));
   heed_anomaly *anomaly = heed_anomaly_get();
   if (anomaly) anomaly->where = heed_bind_where(L);
-  ok = ok && heed_apply(&c);
+  heed_call c; /* large; heed_apply sets what is not set here */
+  c.op = op;
+  c.attr = r.attr;
+  bool ok = run_call(&r, &c);
   if (anomaly) anomaly->where = NULL;
-  if (ok) heed_call_trim(&c);
-  while (r.nown > 0) heed_tensor_drop(r.own[--r.nown]);
   if (!ok) return heed_bind_raise(L);
-  if (in_place) {
-    heed_tensor_drop(c.out[0]);
-    lua_settop(L, 1);
-    return 1;
-  }
-  /* an op may have given fewer results than it can */
-  lua_pop(L, op->nreturn - c.nout);
-  for (int k = 0; k < c.nout; k++) heed_bind_fill(box[k], c.out[k]);
-  heed_bind_collect(L);
-  return c.nout;
+  if (!in_place) return give_results(L, &c, r.top, box);
+  heed_tensor_drop(c.out[0]);
+  lua_settop(L, 1);
+  return 1;
 }
 
-static void push_op(lua_State *L, const heed_op *op, int most) {
+static void push_op(lua_State *L, const heed_op *op) {
   lua_pushlightuserdata(L, (void *)op);
-  lua_pushinteger(L, most);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
   lua_pushcclosure(L, call_op, 2);
 }
 
-/* operator(name, n): the op `name` of the first n arguments */
-static int new_operator(lua_State *L) {
+/* Lua passes the operand of a unary operator twice. */
+static int call_unary(lua_State *L) {
+  lua_settop(L, 1);
+  return call_op(L);
+}
+
+/* unary(name): the op `name` for a unary operator */
+static int new_unary(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const heed_op *op = heed_op_find(name);
-  if (!op) return luaL_error(L, "operator: there is no op %s", name);
-  push_op(L, op, (int)luaL_checkinteger(L, 2));
+  if (!op) return heed_bind_error(L, "unary: there is no op %s", name);
+  lua_pushlightuserdata(L, (void *)op);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
+  lua_pushcclosure(L, call_unary, 2);
   return 1;
 }
 
@@ -399,11 +420,11 @@ void heed_bind_ops(lua_State *L) {
     push_entry(L, op);
     lua_rawseti(L, -2, i + 1);
     if (strcmp(op->group, "internal") == 0) continue;
-    push_op(L, op, -1);
+    push_op(L, op);
     lua_setfield(L, -3, op->name);
   }
   lua_setfield(L, -3, "op_table");
   lua_setfield(L, -2, "ops");
-  lua_pushcfunction(L, new_operator);
-  lua_setfield(L, -2, "operator");
+  lua_pushcfunction(L, new_unary);
+  lua_setfield(L, -2, "unary");
 }

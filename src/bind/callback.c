@@ -1,6 +1,6 @@
 /*
- * callback - Lua functions that backward walks call: hooks, and the rules of
- * functions with a backward rule in Lua. Layer: binding.
+ * callback - backward walks, and the Lua functions that they call: hooks, and
+ * the rules of functions with a backward rule in Lua. Layer: binding.
  * Read first: callback.h, core/node.h (heed_custom), core/extra.h.
  */
 #include "bind/callback.h"
@@ -13,18 +13,61 @@
 #include "core/extra.h"
 #include "core/family.h"
 
+typedef heed_bind_list list;
+
+/* -- lists of tensors -- */
+
+list heed_bind_list_make(lua_State *L, int index, const char *what) {
+  bool table = lua_istable(L, index);
+  if (!table) heed_bind_check(L, index, what);
+  lua_Unsigned n = table ? lua_rawlen(L, index) : 1;
+  if (n > INT16_MAX)
+    heed_bind_error(L, "%s has more than %d tensors", what, INT16_MAX);
+  list l = {lua_newuserdatauv(L, sizeof *l.t * (size_t)(n + 1), 0), (int)n};
+  memset(l.t, 0, sizeof *l.t * (size_t)(n + 1));
+  return l;
+}
+
+bool heed_bind_list_fill(lua_State *L, int index, const char *what, list *l) {
+  bool table = lua_istable(L, index);
+  for (int i = 0; i < l->n; i++) {
+    if (table) lua_rawgeti(L, index, i + 1);
+    l->t[i] = heed_bind_find(L, table ? -1 : index);
+    if (!l->t[i])
+      return heed_fail("%s[%d] must be a tensor, got %s", what, i + 1,
+                       heed_bind_describe(L, -1));
+    if (table) lua_pop(L, 1); /* the table keeps it */
+  }
+  return true;
+}
+
+/* -- walks -- */
+
 /* The state that runs a walk: where hooks and rules in Lua are called; and
-   whether one raised an error, which waits in the registry. */
+   whether one raised an error, which waits in a table in the registry: made
+   before, so that nothing raises in the midst of a walk. */
 static _Thread_local lua_State *running;
 static _Thread_local bool thrown;
 
-bool heed_bind_walk(lua_State *L, heed_tensor *const *t,
-                    heed_tensor *const *gradient, int n,
+/* Hooks and rules may let go of tensors that the walk goes on with. */
+static void hold(const list *l, bool on) {
+  for (int i = 0; i < l->n; i++) {
+    if (!l->t[i]) continue;
+    if (on) heed_tensor_ref(l->t[i]);
+    else heed_tensor_drop(l->t[i]);
+  }
+}
+
+bool heed_bind_walk(lua_State *L, const list *t, const list *gradient,
                     const heed_walk *walk) {
   lua_State *before = running;
+  list wanted = {walk->wanted, walk->nwanted};
+  const list *held[] = {t, gradient, &wanted};
+  for (int i = 0; i < 3; i++) hold(held[i], true);
   running = L;
-  bool ok = heed_backward(t, gradient, n, walk);
+  bool ok = heed_backward(t->t, gradient->t, t->n, walk);
   running = before;
+  for (int i = 0; i < 3; i++) hold(held[i], false);
   return ok;
 }
 
@@ -32,10 +75,13 @@ int heed_bind_raise_walk(lua_State *L) {
   if (!thrown) return heed_bind_raise(L);
   thrown = false;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &thrown);
-  lua_pushnil(L);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &thrown);
+  lua_rawgeti(L, -1, 1);
+  lua_pushboolean(L, false);
+  lua_rawseti(L, -3, 1);
   return lua_error(L);
 }
+
+/* -- Lua functions -- */
 
 /* A Lua value that C holds. */
 typedef struct held_value {
@@ -44,13 +90,14 @@ typedef struct held_value {
 } held_value;
 
 static held_value *hold_value(lua_State *L, int index) {
-  held_value *v = heed_mem_alloc(sizeof *v);
-  if (!v) return NULL;
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-  v->main = lua_tothread(L, -1);
+  held_value own = {.main = lua_tothread(L, -1)};
   lua_pop(L, 1);
   lua_pushvalue(L, index);
-  v->ref = luaL_ref(L, LUA_REGISTRYINDEX);
+  own.ref = luaL_ref(L, LUA_REGISTRYINDEX);
+  held_value *v = heed_mem_alloc(sizeof *v);
+  if (v) *v = own;
+  else luaL_unref(L, LUA_REGISTRYINDEX, own.ref);
   return v;
 }
 
@@ -70,7 +117,10 @@ static bool run_protected(lua_CFunction f, void *with) {
   lua_pushcfunction(L, f);
   lua_pushlightuserdata(L, with);
   if (lua_pcall(L, 1, 0, 0) == LUA_OK) return true;
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &thrown);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &thrown);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, 1);
+  lua_pop(L, 1);
   thrown = true;
   return heed_fail("backward: a Lua function failed");
 }
@@ -87,18 +137,19 @@ typedef struct hook_call {
 static int call_hook(lua_State *L) {
   hook_call *h = lua_touserdata(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, h->function->ref);
-  heed_bind_push(L, heed_tensor_ref(h->gradient));
+  heed_bind_push(L, h->gradient);
   lua_call(L, 1, 1);
   if (lua_isnil(L, -1)) {
     h->result = heed_tensor_ref(h->gradient);
     return 0;
   }
-  heed_tensor *t = heed_bind_test(L, -1);
+  heed_tensor *t = heed_bind_find(L, -1);
   if (!t || !heed_shape_equal(&t->shape, &h->gradient->shape) ||
       t->dtype != h->gradient->dtype)
-    return HEED_RAISE(L, "hook: the result must be nil or %s like the "
-                      "gradient, got %s", heed_tensor_text(h->gradient),
-                      heed_bind_describe(L, -1));
+    return heed_bind_error(L, "hook: the result must be nil or %s like the "
+                           "gradient, got %s",
+                           heed_tensor_text(h->gradient),
+                           heed_bind_describe(L, -1));
   h->result = heed_tensor_ref(t);
   return 0;
 }
@@ -123,10 +174,10 @@ return x.grad --> 10 10
 static int register_hook(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "register_hook: x");
   if (!lua_isfunction(L, 2))
-    return HEED_RAISE(L, "register_hook: f must be a function, got %s",
+    return heed_bind_error(L, "register_hook: f must be a function, got %s",
                       heed_bind_describe(L, 2));
   if (!heed_tensor_tracks(t))
-    return HEED_RAISE(L, "register_hook: x does not want gradients "
+    return heed_bind_error(L, "register_hook: x does not want gradients "
                       "(requires_grad), %s", heed_tensor_text(t));
   heed_hook **handle = lua_newuserdatauv(L, sizeof *handle, 0);
   *handle = NULL;
@@ -160,8 +211,9 @@ typedef struct saved {
 } saved;
 
 typedef struct function {
-  held_value *rule; /* f(context, gradient, ...) -> gradients */
-  held_value *context;
+  /* {rule, context}: rule(context, saved, wants_leaves, gradient, ...) gives
+     gradients */
+  held_value *own;
   int nsaved;
   size_t bytes;
   saved saved[];
@@ -169,8 +221,7 @@ typedef struct function {
 
 static void drop_function(void *context) {
   function *f = context;
-  if (f->rule) let_go(f->rule);
-  if (f->context) let_go(f->context);
+  let_go(f->own);
   for (int i = 0; i < f->nsaved; i++) heed_tensor_drop(f->saved[i].value);
   heed_mem_free(f, f->bytes);
 }
@@ -184,28 +235,30 @@ typedef struct function_call {
 static void push_saved(lua_State *L, const function_call *call, int i) {
   const saved *s = &call->f->saved[i];
   if (s->value->storage->version != s->version)
-    HEED_RAISE(L, "backward: saved tensor %d was overwritten after it was "
-               "saved; write to a copy instead", i + 1);
+    heed_bind_error(L, "backward: saved tensor %d was overwritten after it "
+                    "was saved; write to a copy instead", i + 1);
+  heed_tensor **box = heed_bind_box(L);
   heed_tensor *t = s->result ? heed_tensor_detach(s->value)
                              : heed_tensor_ref(s->value);
-  if (t && s->result && heed_grad_enabled()) {
+  if (!t) heed_bind_raise(L);
+  if (s->result && heed_grad_enabled()) {
     t->node = call->r->node;
     t->slot = (uint8_t)(s->result - 1);
     t->node->refs++;
   }
-  heed_bind_push(L, t);
+  heed_bind_fill(box, t);
 }
 
 static void take_gradient(lua_State *L, heed_rule_call *r, int input,
                           int index) {
   if (!heed_needs(r, input) || lua_isnil(L, index)) return;
   const heed_edge *e = &r->node->in[input];
-  heed_tensor *g = heed_bind_test(L, index);
-  if (!g || !heed_shape_equal(&g->shape, &e->shape) ||
-      g->dtype != e->dtype)
-    HEED_RAISE(L, "backward: gradient %d must be nil or %s %s like the "
-               "input, got %s", input + 1, heed_dtype_name(e->dtype),
-               heed_shape_text(&e->shape), heed_bind_describe(L, index));
+  heed_tensor *g = heed_bind_find(L, index);
+  if (!g || !heed_shape_equal(&g->shape, &e->shape) || g->dtype != e->dtype)
+    heed_bind_error(L, "backward: gradient %d must be nil or %s %s like the "
+                    "input, got %s", input + 1, heed_dtype_name(e->dtype),
+                    heed_shape_text(&e->shape),
+                    heed_bind_describe(L, index));
   heed_tensor *own = heed_node_lend(r, heed_tensor_ref(g));
   if (!own || !heed_give(r, input, own)) heed_bind_raise(L);
 }
@@ -216,8 +269,10 @@ static int call_rule(lua_State *L) {
   const heed_node *n = r->node;
   int top = lua_gettop(L), nsaved = call->f->nsaved;
   luaL_checkstack(L, n->nout + n->nin + nsaved + 8, "backward");
-  lua_rawgeti(L, LUA_REGISTRYINDEX, call->f->rule->ref);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, call->f->context->ref);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, call->f->own->ref);
+  lua_rawgeti(L, -1, 1);
+  lua_rawgeti(L, -2, 2);
+  lua_remove(L, -3);
   lua_createtable(L, nsaved, 0);
   for (int i = 0; i < nsaved; i++) {
     push_saved(L, call, i);
@@ -227,7 +282,7 @@ static int call_rule(lua_State *L) {
   for (int k = 0; k < n->nout; k++) {
     heed_tensor *g = heed_grad_of(r, k);
     if (!g) heed_bind_raise(L);
-    heed_bind_push(L, heed_tensor_ref(g));
+    heed_bind_push(L, g);
   }
   lua_call(L, 3 + n->nout, n->nin);
   for (int i = 0; i < n->nin; i++) take_gradient(L, r, i, top + 1 + i);
@@ -259,55 +314,77 @@ static bool save(function *f, heed_tensor *t, heed_tensor *const *out,
   return true;
 }
 
-static function *new_function(lua_State *L, heed_tensor *const *list, int n,
-                              heed_tensor *const *out, int nout) {
-  size_t bytes = sizeof(function) + sizeof(saved) * (size_t)n;
+/* Takes over `own`. */
+static function *new_function(held_value *own, const list *kept,
+                              const list *out) {
+  size_t bytes = sizeof(function) + sizeof(struct saved) * (size_t)kept->n;
   function *f = heed_mem_alloc(bytes);
-  if (!f) return NULL;
-  *f = (function){.bytes = bytes};
-  bool ok = (f->rule = hold_value(L, 4)) && (f->context = hold_value(L, 5));
-  for (int i = 0; ok && i < n; i++) ok = save(f, list[i], out, nout);
+  if (!f) {
+    let_go(own);
+    return NULL;
+  }
+  *f = (function){.own = own, .bytes = bytes};
+  bool ok = true;
+  for (int i = 0; ok && i < kept->n; i++)
+    ok = save(f, kept->t[i], out->t, out->n);
   if (ok) return f;
   drop_function(f);
   return NULL;
 }
 
-/* custom({in}, {out}, {saved}, rule, context) -> results: new tensors of the
-   values of out, whose gradients come from
-   rule(context, {saved}, wants_leaves, gradient, ...) */
-static int custom(lua_State *L) {
-  int nin = 0, nout = 0, nsaved = 0;
-  lua_settop(L, 5);
-  heed_tensor **in = heed_bind_list(L, 1, "Function: inputs", &nin);
-  heed_tensor **out = heed_bind_list(L, 2, "Function: results", &nout);
-  heed_tensor **list = heed_bind_list(L, 3, "Function: saved", &nsaved);
-  if (nout < 1 || nout > HEED_MAX_OUT)
-    return HEED_RAISE(L, "Function: forward must give 1 to %d tensors, got "
-                      "%d", HEED_MAX_OUT, nout);
-  heed_tensor **box[HEED_MAX_OUT], *result[HEED_MAX_OUT];
-  luaL_checkstack(L, nout, "results");
-  for (int k = 0; k < nout; k++) box[k] = heed_bind_box(L);
-  function *f = new_function(L, list, nsaved, out, nout);
-  if (!f) return heed_bind_raise(L);
+/* Makes result[k], of the values of out, whose gradients come from f, which
+   it takes over. */
+static bool join(const list *in, const list *out, function *f,
+                 heed_tensor **result) {
   bool ok = true;
-  for (int k = 0; k < nout; k++) {
-    result[k] = heed_tensor_detach(out[k]);
+  for (int k = 0; k < out->n; k++) {
+    result[k] = heed_tensor_detach(out->t[k]);
     ok = ok && result[k];
   }
   if (!ok) drop_function(f);
-  ok = ok && heed_node_custom(in, nin, result, nout,
+  ok = ok && heed_node_custom(in->t, in->n, result, out->n,
                               &(heed_custom){run_rule, drop_function, f});
-  for (int k = 0; k < nout; k++) {
-    if (ok) heed_bind_fill(box[k], result[k]);
-    else heed_tensor_drop(result[k]);
+  for (int k = 0; !ok && k < out->n; k++) heed_tensor_drop(result[k]);
+  return ok;
+}
+
+/* custom({in}, {out}, {saved}, {rule, context}) -> results: new tensors of
+   the values of out, whose gradients come from
+   rule(context, {saved}, wants_leaves, gradient, ...) */
+static int custom(lua_State *L) {
+  lua_settop(L, 4);
+  list in = heed_bind_list_make(L, 1, "Function: inputs");
+  list out = heed_bind_list_make(L, 2, "Function: results");
+  list kept = heed_bind_list_make(L, 3, "Function: saved");
+  if (out.n < 1 || out.n > HEED_MAX_OUT)
+    return heed_bind_error(L, "Function: forward must give 1 to %d tensors, "
+                           "got %d", HEED_MAX_OUT, out.n);
+  heed_tensor **box[HEED_MAX_OUT], *result[HEED_MAX_OUT];
+  luaL_checkstack(L, out.n + 8, "results");
+  for (int k = 0; k < out.n; k++) box[k] = heed_bind_box(L);
+  held_value *own = hold_value(L, 4);
+  if (!own) return heed_bind_raise(L);
+  bool ok = heed_bind_list_fill(L, 1, "Function: inputs", &in) &&
+            heed_bind_list_fill(L, 2, "Function: results", &out) &&
+            heed_bind_list_fill(L, 3, "Function: saved", &kept);
+  if (!ok) {
+    let_go(own);
+    return heed_bind_raise(L);
   }
-  return ok ? nout : heed_bind_raise(L);
+  function *f = new_function(own, &kept, &out);
+  if (!f || !join(&in, &out, f, result)) return heed_bind_raise(L);
+  for (int k = 0; k < out.n; k++) heed_bind_fill(box[k], result[k]);
+  return out.n;
 }
 
 void heed_bind_callbacks(lua_State *L) {
   static const luaL_Reg functions[] = {{"register_hook", register_hook},
                                        {"custom", custom},
                                        {NULL, NULL}};
+  lua_createtable(L, 1, 0);
+  lua_pushboolean(L, false);
+  lua_rawseti(L, -2, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &thrown);
   luaL_newmetatable(L, HOOK);
   lua_pushcfunction(L, drop_hook);
   lua_setfield(L, -2, "__gc");

@@ -119,7 +119,7 @@ static lua_Integer flatten_list(lua_State *L, int index) {
                  i, heed_bind_describe(L, -1));
     lua_rawseti(L, -3, 2 * i - 1);
     lua_geti(L, -1, 2);
-    if (!heed_bind_test(L, -1))
+    if (!heed_bind_find(L, -1))
       luaL_error(L, "save_safetensors: tensors[%I][2] must be a tensor, got "
                  "%s", i, heed_bind_describe(L, -1));
     lua_rawseti(L, -3, 2 * i);
@@ -138,7 +138,7 @@ static lua_Integer flatten_map(lua_State *L, int index) {
     if (lua_type(L, -2) != LUA_TSTRING)
       luaL_error(L, "save_safetensors: tensors must have names as keys, got "
                  "%s", heed_bind_describe(L, -2));
-    if (!heed_bind_test(L, -1))
+    if (!heed_bind_find(L, -1))
       luaL_error(L, "save_safetensors: tensors.%s must be a tensor, got %s",
                  lua_tostring(L, -2), heed_bind_describe(L, -1));
     n++;
@@ -217,7 +217,8 @@ static int save_safetensors(lua_State *L) {
   for (lua_Integer i = 0; i < n; i++) {
     lua_rawgeti(L, tensors, 2 * i + 1);
     lua_rawgeti(L, tensors, 2 * i + 2);
-    items[i] = (item){text_at(L, -2), heed_bind_test(L, -1)};
+    items[i] = (item){text_at(L, -2),
+                      heed_bind_check(L, -1, "save_safetensors: a value")};
     lua_pop(L, 2);
   }
   for (lua_Integer i = 0; i < 2 * nmeta; i++) {

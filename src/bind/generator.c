@@ -20,7 +20,7 @@ static uint64_t check_seed(lua_State *L, int index, const char *what) {
   if (lua_type(L, index) == LUA_TNUMBER)
     seed = lua_tointegerx(L, index, &ok);
   if (!ok)
-    HEED_RAISE(L, "%s: seed must be an integer, got %s", what,
+    heed_bind_error(L, "%s: seed must be an integer, got %s", what,
                heed_bind_describe(L, index));
   return (uint64_t)seed;
 }
@@ -90,14 +90,14 @@ static int read_state(lua_State *L, int index, const char *what,
   size_t n = 0;
   const char *text = lua_tolstring(L, index, &n);
   if (!text || n != sizeof state)
-    return HEED_RAISE(L, "%s: state must be a string of %d bytes from "
-                      "get_state, got %s", what, (int)sizeof state,
-                      heed_bind_describe(L, index));
+    return heed_bind_error(L, "%s: state must be a string of %d bytes "
+                           "from get_state, got %s", what, (int)sizeof state,
+                           heed_bind_describe(L, index));
   memcpy(&state, text, sizeof state);
   unsigned char flag = (unsigned char)text[offsetof(heed_generator,
                                                     has_spare)];
   if (state.next < 0 || state.next > HEED_GENERATOR_WORDS || flag > 1)
-    return HEED_RAISE(L, "%s: the state is damaged", what);
+    return heed_bind_error(L, "%s: the state is damaged", what);
   memcpy(g, text, sizeof *g);
   return 0;
 }

@@ -218,10 +218,8 @@ static int named_dims(key *k) {
   lua_Integer n = (lua_Integer)lua_rawlen(k->L, 2);
   for (lua_Integer i = 1; i <= n; i++) {
     int type = lua_rawgeti(k->L, 2, i);
-    heed_tensor *index;
-    if (heed_bind_try(k->L, -1, &index) && index &&
-        index->dtype == HEED_BOOL)
-      named += index->shape.ndim;
+    heed_tensor *index = heed_bind_find(k->L, -1);
+    if (index && index->dtype == HEED_BOOL) named += index->shape.ndim;
     else if (type != LUA_TSTRING) named++;
     else if (strcmp(lua_tostring(k->L, -1), "...") == 0) dots++;
     lua_pop(k->L, 1);
@@ -245,9 +243,8 @@ static bool take_dots(key *k) {
 /* The entry on the top of the stack. */
 static bool take_entry(key *k) {
   lua_State *L = k->L;
-  heed_tensor *index;
+  heed_tensor *index = heed_bind_find(L, -1);
   int type = lua_type(L, -1), ok = 0;
-  if (!heed_bind_try(L, -1, &index)) return false;
   if (index) return take_tensor(k, index);
   if (type == LUA_TTABLE) return take_range(k);
   if (type == LUA_TSTRING) {
@@ -295,9 +292,8 @@ static heed_tensor *run_indices(key *k, const char *name, heed_tensor *value) {
 
 /* A mask over the whole of t, the sole key, is the frequent case. */
 static heed_tensor *whole_mask(lua_State *L, const heed_tensor *t) {
-  heed_tensor *mask;
-  bool whole = heed_bind_try(L, 2, &mask) && mask &&
-               mask->dtype == HEED_BOOL && mask->shape.ndim > 0 &&
+  heed_tensor *mask = heed_bind_find(L, 2);
+  bool whole = mask && mask->dtype == HEED_BOOL && mask->shape.ndim > 0 &&
                heed_shape_equal(&mask->shape, &t->shape);
   return whole ? mask : NULL;
 }
@@ -316,8 +312,9 @@ static heed_tensor *get_part(lua_State *L, heed_tensor *t) {
 }
 
 int heed_bind_index(lua_State *L) {
+  lua_settop(L, 2);
+  heed_tensor **box = heed_bind_box(L); /* may run finalizers: comes first */
   heed_tensor *t = heed_bind_check(L, 1, "index: x");
-  heed_tensor **box = heed_bind_box(L);
   heed_tensor *result = get_part(L, t);
   if (!result) return heed_bind_raise(L);
   heed_bind_fill(box, result);
@@ -329,7 +326,7 @@ int heed_bind_index(lua_State *L) {
 
 /* The value at stack index 3: lent when a tensor, else a new scalar. */
 static heed_tensor *read_value(lua_State *L, heed_tensor **own) {
-  heed_tensor *v = heed_bind_test(L, 3);
+  heed_tensor *v = heed_bind_find(L, 3);
   *own = NULL;
   if (v) return v;
   if (lua_isboolean(L, 3))

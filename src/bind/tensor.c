@@ -2,6 +2,7 @@
  * tensor - the userdata of tensors: looking, fields, memory.
  * Layer: binding. Read first: bind.h.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,9 +20,45 @@ typedef struct watch {
   int64_t bytes, bytes_after; /* now, and as of the last collection */
   /* boxes filled since the last collection of tiny ones, and their bytes */
   int64_t tiny, tiny_bytes;
-  lua_State *state; /* that ran last, for relief() */
+  lua_State *last, *main; /* that ran last, and the main one of it */
+  struct life *alive;     /* the Lua states there are, for relief() */
+  bool relieving;
 } watch;
 static _Thread_local watch watched;
+
+/* A Lua state that has not been closed: a userdata in its registry. What ran
+   last may be a dead coroutine by now, or in a state that is gone. */
+typedef struct life {
+  lua_State *main;
+  struct life *next;
+} life;
+
+static int end_life(lua_State *L) {
+  life **at = &watched.alive, *self = lua_touserdata(L, 1);
+  while (*at && *at != self) at = &(*at)->next;
+  if (*at) *at = self->next;
+  return 0;
+}
+
+static void begin_life(lua_State *L) {
+  life *self = lua_newuserdatauv(L, sizeof *self, 0);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  *self = (life){lua_tothread(L, -1), watched.alive};
+  lua_pop(L, 1);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, end_life);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &watched);
+  watched.alive = self;
+}
+
+static void note_state(lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  watched.main = lua_tothread(L, -1);
+  lua_pop(L, 1);
+  watched.last = L;
+}
 
 #define COLLECT_FLOOR ((int64_t)32 << 20)
 
@@ -53,7 +90,7 @@ static void collect_tiny(lua_State *L, watch *w) {
 
 void heed_bind_collect(lua_State *L) {
   watch *w = &watched;
-  w->state = L;
+  if (L != w->last) note_state(L);
   if (w->tiny >= TINY_COUNT) collect_tiny(L, w);
   int64_t grown = w->bytes - w->bytes_after;
   if (grown < 0) w->bytes_after = w->bytes;
@@ -64,30 +101,33 @@ void heed_bind_collect(lua_State *L) {
   collect(L, false);
 }
 
+/* The allocation that fails may stand in the midst of an op, so that nothing
+   may be closed but what is garbage. */
 static void relief(void) {
-  if (watched.state) collect(watched.state, true);
+  watch *w = &watched;
+  life *one = w->alive;
+  while (one && one->main != w->main) one = one->next;
+  if (!one || w->relieving) return;
+  w->relieving = true;
+  collect(w->main, true);
+  w->relieving = false;
 }
 
-/* What the userdata of a tensor holds. The mark tells it from every other
-   userdata, which is faster than to compare metatables. */
 const char heed_bind_mark;
-typedef struct holder {
-  heed_tensor *tensor; /* first: a box is used as a heed_tensor ** */
-  const char *mark;
-} holder;
 
-static holder *holder_at(lua_State *L, int index) {
-  holder *b = lua_touserdata(L, index);
-  bool fits = b && lua_rawlen(L, index) == sizeof *b;
-  return fits && b->mark == &heed_bind_mark ? b : NULL;
+heed_tensor **heed_bind_box_of(lua_State *L, int meta) {
+  heed_bind_holder *b = lua_newuserdatauv(L, sizeof *b, 0);
+  *b = (heed_bind_holder){NULL, &heed_bind_mark};
+  lua_pushvalue(L, meta);
+  lua_setmetatable(L, -2);
+  return &b->tensor;
 }
 
 heed_tensor **heed_bind_box(lua_State *L) {
-  holder *b = lua_newuserdatauv(L, sizeof *b, 0);
-  *b = (holder){NULL, &heed_bind_mark};
   lua_rawgetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
-  lua_setmetatable(L, -2);
-  return &b->tensor;
+  heed_tensor **box = heed_bind_box_of(L, lua_gettop(L));
+  lua_remove(L, -2);
+  return box;
 }
 
 void heed_bind_fill(heed_tensor **box, heed_tensor *t) {
@@ -99,8 +139,8 @@ void heed_bind_fill(heed_tensor **box, heed_tensor *t) {
 }
 
 void heed_bind_push(lua_State *L, heed_tensor *t) {
-  if (!t) heed_bind_raise(L);
-  heed_bind_fill(heed_bind_box(L), t);
+  heed_tensor **box = heed_bind_box(L); /* before the reference: may raise */
+  heed_bind_fill(box, heed_tensor_ref(t));
 }
 
 /* Pushes "file:line: " of the nearest Lua function that is not heed's own. */
@@ -138,31 +178,29 @@ int heed_bind_raise(lua_State *L) {
   return lua_error(L);
 }
 
-bool heed_bind_try(lua_State *L, int index, heed_tensor **t) {
-  holder *b = holder_at(L, index);
-  *t = b ? b->tensor : NULL;
-  return !b || *t || heed_fail("the tensor was closed");
-}
-
-heed_tensor *heed_bind_test(lua_State *L, int index) {
-  heed_tensor *t;
-  if (!heed_bind_try(L, index, &t)) luaL_error(L, "%s", heed_error());
-  return t;
+int heed_bind_error(lua_State *L, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  heed_fail("%s", text);
+  return heed_bind_raise(L);
 }
 
 heed_tensor *heed_bind_check(lua_State *L, int index, const char *what) {
-  heed_tensor *t = heed_bind_test(L, index);
-  if (!t) {
-    const char *got = heed_bind_describe(L, index);
-    luaL_error(L, "%s must be a tensor, got %s", what, got);
-  }
+  heed_tensor *t = heed_bind_find(L, index);
+  if (!t)
+    heed_bind_error(L, "%s must be a tensor, got %s", what,
+                    heed_bind_describe(L, index));
   return t;
 }
 
 const char *heed_bind_describe(lua_State *L, int index) {
   static _Thread_local char text[240];
-  holder *b = holder_at(L, index);
-  if (b && b->tensor) {
+  heed_bind_holder *b = heed_bind_at(L, index);
+  if (b && !b->tensor) return "a closed tensor";
+  if (b) {
     snprintf(text, sizeof text, "tensor %s", heed_tensor_text(b->tensor));
     return text;
   }
@@ -182,6 +220,8 @@ const char *heed_bind_describe(lua_State *L, int index) {
       return text;
     case LUA_TTABLE: return "a table";
     case LUA_TFUNCTION: return "a function";
+    case LUA_TTHREAD: return "a coroutine";
+    case LUA_TUSERDATA: return "a userdata";
     default: return luaL_typename(L, index);
   }
 }
@@ -213,9 +253,9 @@ static int read_dim(lua_State *L, const char *func, const heed_tensor *t) {
   int ok, ndim = t->shape.ndim;
   lua_Integer d = lua_tointegerx(L, 2, &ok);
   if (!ok || d == 0 || d > ndim || d < -ndim)
-    luaL_error(L, "%s: dim must be 1..%d or -%d..-1 for x %s, got %s", func,
-               ndim, ndim, heed_shape_text(&t->shape),
-               heed_bind_describe(L, 2));
+    heed_bind_error(L, "%s: dim must be 1..%d or -%d..-1 for x %s, got %s",
+                    func, ndim, ndim, heed_shape_text(&t->shape),
+                    heed_bind_describe(L, 2));
   return (int)(d > 0 ? d - 1 : d + ndim);
 }
 
@@ -267,29 +307,43 @@ static int shares(lua_State *L) {
 static int length(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "#: x");
   if (t->shape.ndim == 0)
-    return luaL_error(L, "#: a tensor without dimensions has no length");
+    return heed_bind_error(L, "#: a tensor without dimensions has no length");
   lua_pushinteger(L, t->shape.dim[0]);
   return 1;
 }
 
+/* is_tensor(value): also false for one that was closed */
+static int is_tensor(lua_State *L) {
+  lua_pushboolean(L, heed_bind_find(L, 1) != NULL);
+  return 1;
+}
+
 static int same(lua_State *L) {
-  heed_tensor *a = heed_bind_test(L, 1), *b = heed_bind_test(L, 2);
+  heed_tensor *a = heed_bind_find(L, 1), *b = heed_bind_find(L, 2);
   lua_pushboolean(L, a && a == b);
   return 1;
 }
 
 static int no_order(lua_State *L) {
-  return luaL_error(L, "tensors have no order as a whole: Lua makes a < b one "
-                    "boolean; use a:lt(b), a:le(b), a:gt(b) or a:ge(b)");
+  return heed_bind_error(L, "tensors have no order as a whole: Lua makes a < "
+                         "b one boolean; use a:lt(b), a:le(b), a:gt(b) or "
+                         "a:ge(b)");
 }
 
 static int release(lua_State *L) {
-  holder *b = holder_at(L, 1);
-  if (!b) return luaL_error(L, "close: x must be a tensor");
+  heed_bind_holder *b = heed_bind_at(L, 1);
+  if (!b)
+    return heed_bind_error(L, "close: x must be a tensor, got %s",
+                           heed_bind_describe(L, 1));
   heed_tensor *t = b->tensor;
   b->tensor = NULL;
   if (t) heed_tensor_unwatch(t);
   return 0;
+}
+
+/* Left to the collector while memory is short, see relief. */
+static int close_now(lua_State *L) {
+  return watched.relieving ? 0 : release(L);
 }
 
 /* -- fields -- */
@@ -311,8 +365,9 @@ static bool get_field(lua_State *L, heed_tensor *t, const char *key) {
     if (t->node) lua_pushstring(L, t->node->op->name);
     else lua_pushnil(L);
   } else if (strcmp(key, "grad") == 0) {
-    heed_tensor *grad = heed_extra_grad(t);
-    if (grad) heed_bind_push(L, heed_tensor_ref(grad));
+    heed_tensor **box = heed_bind_box(L); /* may run finalizers */
+    heed_tensor *grad = heed_extra_grad(heed_bind_check(L, 1, "grad: x"));
+    if (grad) heed_bind_fill(box, heed_tensor_ref(grad));
     else lua_pushnil(L);
   } else {
     return false;
@@ -328,7 +383,7 @@ static int get(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "index: x");
   const char *key = lua_tostring(L, 2);
   if (get_field(L, t, key)) return 1;
-  return luaL_error(L, "tensors have no method or field \"%s\"", key);
+  return heed_bind_error(L, "tensors have no method or field \"%s\"", key);
 }
 
 static int set_grad(lua_State *L, heed_tensor *t) {
@@ -336,8 +391,10 @@ static int set_grad(lua_State *L, heed_tensor *t) {
   if (!lua_isnil(L, 3)) {
     g = heed_bind_check(L, 3, "grad");
     if (!heed_shape_equal(&g->shape, &t->shape) || g->dtype != t->dtype)
-      return luaL_error(L, "grad must be %s like the tensor, got %s",
+      return heed_bind_error(L, "grad must be %s like the tensor, got %s",
                         heed_tensor_text(t), heed_tensor_text(g));
+    if (g == t)
+      return heed_bind_error(L, "grad must not be the tensor itself");
     heed_tensor_ref(g);
   }
   heed_tensor **place = heed_extra_grad_place(t), *old = place ? *place : g;
@@ -353,12 +410,15 @@ static int set(lua_State *L) {
   const char *key = lua_tostring(L, 2);
   if (strcmp(key, "grad") == 0) return set_grad(L, t);
   if (strcmp(key, "requires_grad") == 0) {
+    if (!lua_isboolean(L, 3))
+      return heed_bind_error(L, "requires_grad must be a boolean, got %s",
+                             heed_bind_describe(L, 3));
     if (!heed_tensor_require(t, lua_toboolean(L, 3)))
       return heed_bind_raise(L);
     return 0;
   }
-  return luaL_error(L, "the field \"%s\" of a tensor cannot be set; grad and "
-                    "requires_grad can", key);
+  return heed_bind_error(L, "the field \"%s\" of a tensor cannot be set; grad "
+                         "and requires_grad can", key);
 }
 
 void heed_bind_tensors(lua_State *L) {
@@ -367,9 +427,10 @@ void heed_bind_tensors(lua_State *L) {
       {"storage_offset", storage_offset}, {"is_contiguous", is_contiguous},
       {"shares", shares}, {"element_size", element_size}, {NULL, NULL}};
   static const luaL_Reg meta[] = {
-      {"__gc", release}, {"__close", release}, {"__len", length},
+      {"__gc", release}, {"__close", close_now}, {"__len", length},
       {"__eq", same}, {"__lt", no_order}, {"__le", no_order},
       {"__newindex", set}, {NULL, NULL}};
+  begin_life(L);
   heed_mem_set_relief(relief);
   /* results live shortly and weigh much: made for generations */
   lua_gc(L, LUA_GCGEN, 0, 0);
@@ -384,4 +445,6 @@ void heed_bind_tensors(lua_State *L) {
   /* Lua adds methods and operators here (lua/heed/init.lua) */
   lua_setfield(L, -3, "methods");
   lua_setfield(L, -2, "metatable");
+  lua_pushcfunction(L, is_tensor);
+  lua_setfield(L, -2, "is_tensor");
 }

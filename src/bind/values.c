@@ -77,8 +77,9 @@ static bool scan(nest *n, int depth) {
   } else if (lua_isboolean(L, -1)) {
     n->any_bool = true;
   } else {
-    return heed_fail("tensor: entry %s must be a number or a boolean, got %s",
-                     place(n, depth), heed_bind_describe(L, -1));
+    return heed_fail("tensor: %s%s must be a number or a boolean, got %s",
+                     depth ? "entry " : "value", place(n, depth),
+                     heed_bind_describe(L, -1));
   }
   return true;
 }
@@ -111,35 +112,43 @@ static bool fill(nest *n, heed_tensor *t, int depth, int64_t *at) {
   return true;
 }
 
-/* Reads {dtype =, requires_grad =} at `index`; *dtype stays -1 without. */
-static bool read_options(lua_State *L, int index, int *dtype,
-                         bool *require) {
-  if (lua_isnoneornil(L, index)) return true;
-  if (!lua_istable(L, index))
-    return heed_fail("tensor: options must be a table, got %s",
-                     heed_bind_describe(L, index));
+/* The options at stack index 2. */
+typedef struct wishes {
+  int dtype; /* -1: by the values */
+  bool require;
+} wishes;
+
+static wishes read_wishes(lua_State *L) {
+  wishes w = {-1, false};
+  if (lua_isnoneornil(L, 2)) return w;
+  if (!lua_istable(L, 2))
+    heed_bind_error(L, "tensor: options must be a table, got %s",
+                    heed_bind_describe(L, 2));
   lua_pushnil(L);
-  while (lua_next(L, index)) {
+  while (lua_next(L, 2)) {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
                                                      : "";
-    heed_dtype d;
     if (strcmp(key, "dtype") == 0) {
-      const char *name = lua_tostring(L, -1);
-      if (!heed_dtype_find(name ? name : heed_bind_describe(L, -1), &d))
-        return heed_fail_prefix("tensor: ");
-      *dtype = (int)d;
+      heed_dtype d;
+      bool text = lua_type(L, -1) == LUA_TSTRING;
+      if (!heed_dtype_find(text ? lua_tostring(L, -1)
+                                : heed_bind_describe(L, -1), &d))
+        heed_bind_error(L, "tensor: %s", heed_error());
+      w.dtype = (int)d;
     } else if (strcmp(key, "requires_grad") == 0) {
-      *require = lua_toboolean(L, -1);
+      if (!lua_isboolean(L, -1))
+        heed_bind_error(L, "tensor: requires_grad must be a boolean, got %s",
+                        heed_bind_describe(L, -1));
+      w.require = lua_toboolean(L, -1);
     } else {
-      return heed_fail("tensor: unknown option %s; known: dtype, "
-                       "requires_grad", heed_bind_describe(L, -2));
+      heed_bind_error(L, "tensor: unknown option %s; known: dtype, "
+                      "requires_grad", heed_bind_describe(L, -2));
     }
     lua_pop(L, 1);
   }
-  return true;
+  return w;
 }
 
-/* A copy without history. */
 static heed_tensor *copy_of(heed_tensor *source, int dtype) {
   int64_t to = dtype >= 0 ? dtype : (int)source->dtype;
   heed_tensor *t = heed_tensor_detach(source);
@@ -150,22 +159,22 @@ static heed_tensor *copy_of(heed_tensor *source, int dtype) {
   return copy;
 }
 
-/* Fills the box with the tensor of the value at index 1. */
-static bool read_values(lua_State *L, int dtype, heed_tensor **box) {
+/* Fills the box from the numbers and tables at stack index 1. */
+static heed_tensor *read_nested(lua_State *L, heed_tensor **box, int dtype) {
   nest n = {.L = L};
   lua_pushvalue(L, 1);
-  if (!measure(&n) || !scan(&n, 0)) return false;
+  if (!measure(&n) || !scan(&n, 0)) heed_bind_raise(L);
   if (dtype < 0)
     dtype = n.any_float ? HEED_FLOAT32
             : n.any_integer ? HEED_INT64
             : n.any_bool ? HEED_BOOL : HEED_FLOAT32;
   heed_tensor *t = heed_tensor_new("tensor", (heed_dtype)dtype, &n.shape);
-  if (!t) return false;
-  heed_bind_fill(box, t); /* owned from here on, should reading raise */
+  if (!t) heed_bind_raise(L);
+  heed_bind_fill(box, t);
   int64_t at = 0;
-  if (!fill(&n, t, 0, &at)) return false;
+  if (!fill(&n, t, 0, &at)) heed_bind_raise(L);
   lua_pop(L, 1);
-  return true;
+  return t;
 }
 
 /***
@@ -182,22 +191,22 @@ the dtype cannot hold are an error, fractions are dropped); requires_grad
 @usage heed.tensor {{1, 2.5}, {3, 4}} --> 1 2.5 3 4
 */
 static int new_tensor(lua_State *L) {
-  int dtype = -1;
-  bool require = false;
-  luaL_checkany(L, 1);
-  if (!read_options(L, 2, &dtype, &require)) return heed_bind_raise(L);
-  heed_tensor *source = heed_bind_test(L, 1), **box = heed_bind_box(L);
+  if (lua_isnoneornil(L, 1))
+    return heed_bind_error(L, "tensor: value is missing");
+  wishes w = read_wishes(L);
+  heed_tensor **box = heed_bind_box(L);
+  heed_tensor *source = heed_bind_find(L, 1), *t;
   if (source) {
-    heed_tensor *copy = copy_of(source, dtype);
-    if (!copy) return heed_bind_raise(L);
-    heed_bind_fill(box, copy);
-  } else if (!read_values(L, dtype, box)) {
-    return heed_bind_raise(L);
+    t = copy_of(source, w.dtype);
+    if (!t) return heed_bind_raise(L);
+    heed_bind_fill(box, t);
+  } else {
+    t = read_nested(L, box, w.dtype);
   }
-  if (require && !heed_dtype_is_float((*box)->dtype))
-    return HEED_RAISE(L, "tensor: only float tensors can require gradients, "
-                      "got %s", heed_dtype_name((*box)->dtype));
-  (*box)->requires_grad = require;
+  if (w.require && !heed_dtype_is_float(t->dtype))
+    return heed_bind_error(L, "tensor: only float tensors can require "
+                           "gradients, got %s", heed_dtype_name(t->dtype));
+  t->requires_grad = w.require;
   heed_bind_collect(L);
   return 1;
 }
@@ -252,8 +261,9 @@ them.
 @usage #heed.zeros(3):tobytes() --> 12
 */
 static int to_bytes(lua_State *L) {
+  lua_settop(L, 1);
+  heed_tensor **box = heed_bind_box(L); /* may run finalizers: comes first */
   heed_tensor *t = heed_bind_check(L, 1, "tobytes: x");
-  heed_tensor **box = heed_bind_box(L);
   heed_tensor *rows = heed_bind_run("contiguous", &t, 1, NULL);
   if (!rows) return heed_bind_raise(L);
   heed_bind_fill(box, rows);
@@ -267,16 +277,19 @@ static int to_bytes(lua_State *L) {
 static int from_bytes(lua_State *L) {
   size_t bytes;
   heed_dtype dtype;
-  const char *from = luaL_checklstring(L, 1, &bytes);
-  if (!heed_dtype_find(luaL_checkstring(L, 2), &dtype)) {
-    heed_fail_prefix("frombytes: ");
-    return heed_bind_raise(L);
-  }
+  for (int i = 1; i <= 2; i++)
+    if (lua_type(L, i) != LUA_TSTRING)
+      return heed_bind_error(L, "frombytes: %s must be a string, got %s",
+                             i == 1 ? "bytes" : "dtype",
+                             heed_bind_describe(L, i));
+  const char *from = lua_tolstring(L, 1, &bytes);
+  if (!heed_dtype_find(lua_tostring(L, 2), &dtype))
+    return heed_bind_error(L, "frombytes: %s", heed_error());
   size_t size = heed_dtype_size(dtype);
   if (bytes % size != 0)
-    return HEED_RAISE(L, "frombytes: %zu bytes are no whole number of %s, "
-                      "which takes %zu", bytes, heed_dtype_name(dtype),
-                      size);
+    return heed_bind_error(L, "frombytes: %zu bytes are no whole number of %s, "
+                           "which takes %d", bytes,
+                      heed_dtype_name(dtype), (int)size);
   heed_tensor **box = heed_bind_box(L);
   heed_shape shape = {1, {(int64_t)(bytes / size)}};
   heed_tensor *t = heed_tensor_new("frombytes", dtype, &shape);
@@ -301,7 +314,7 @@ The one element of x as a Lua value.
 static int item(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "item: x");
   if (heed_tensor_numel(t) != 1)
-    return HEED_RAISE(L, "item: x must have one element, got %s",
+    return heed_bind_error(L, "item: x must have one element, got %s",
                       heed_tensor_text(t));
   push_element(L, t, t->offset);
   return 1;

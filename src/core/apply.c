@@ -272,7 +272,7 @@ static heed_tensor *run_on(const char *name, heed_tensor **in, int nin) {
 /* Copies what is about to be overwritten, if backward needs its value. */
 static bool save_before(heed_call *c) {
   const heed_rule *rule = c->op->rule;
-  if (!c->in_place || !(rule->keep[c->in_place - 1] & c->need)) return true;
+  if (!(rule->keep[c->in_place - 1] & c->need)) return true;
   bool was = heed_grad_mode(false);
   c->before = run_on("clone", &c->in[c->in_place - 1], 1);
   heed_grad_mode(was);
@@ -281,7 +281,7 @@ static bool save_before(heed_call *c) {
 
 /* The result goes over input 0 of the in-place form of an op. */
 static bool check_twin(const heed_call *c) {
-  return !c->op->twin || !c->in_place ||
+  return !c->op->twin ||
          (same_shape(c, &c->result[0].shape) &&
           holds_result(c, c->result[0].dtype));
 }
@@ -301,10 +301,11 @@ static bool run(heed_call *c) {
   c->before = NULL;
   memset(c->out, 0, sizeof c->out);
   if (!c->op->rule->check(c)) return false;
-  if (c->in_place && !check_in_place(c)) return false;
-  if (!check_twin(c) || !save_before(c)) return false;
+  if (c->in_place &&
+      !(check_in_place(c) && check_twin(c) && save_before(c)))
+    return false;
   bool ok = compute(c);
-  heed_tensor_drop(c->before);
+  if (c->before) heed_tensor_drop(c->before);
   if (!ok) drop_results(c);
   return ok;
 }
@@ -412,16 +413,19 @@ static bool run_over_x(heed_call *c) {
   return ok;
 }
 
+/* Halves are for storage: only what moves elements may write to them. */
+static bool check_written_dtype(const heed_call *c) {
+  int i = c->in_place - 1;
+  if (c->op->rule->moves || !heed_dtype_is_half(c->in[i]->dtype)) return true;
+  return heed_fail("%s: %s must be float32 or float64, got %s", c->op->name,
+                   heed_input_name(c, i), heed_tensor_text(c->in[i]));
+}
+
 bool heed_apply(heed_call *c) {
   const heed_rule *rule = c->op->rule;
   if (!c->op->twin) {
     c->in_place = rule->in_place;
-    const heed_tensor *x = rule->in_place ? c->in[rule->in_place - 1] : NULL;
-    if (x && !rule->moves && heed_dtype_is_half(x->dtype))
-      return heed_fail("%s: %s must be float32 or float64, got %s",
-                       c->op->name, heed_input_name(c, rule->in_place - 1),
-                       heed_tensor_text(x));
-    return run_cast(c);
+    return (!c->in_place || check_written_dtype(c)) && run_cast(c);
   }
   bool direct = rule->elementwise && !heed_dtype_is_half(c->in[0]->dtype);
   return direct ? run_over_x(c) : run_and_copy(c);

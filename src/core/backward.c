@@ -33,7 +33,11 @@ typedef struct walker {
 } walker;
 
 static bool push(walker *w, heed_node *n) {
-  if (n->queued) return true;
+  if (n->walk == w) return true;
+  if (n->walk)
+    return heed_fail("backward: called from a hook or a rule of a backward "
+                     "that is under way, and both pass through %s; start "
+                     "from a copy cut off by detach()", n->op->name);
   if (w->size == w->room) {
     int room = w->room ? 2 * w->room : 64;
     heed_node **more = realloc(w->heap, sizeof *more * (size_t)room);
@@ -42,7 +46,7 @@ static bool push(walker *w, heed_node *n) {
     w->room = room;
   }
   n->refs++; /* the heap's own, so that freeing as we go is safe */
-  n->queued = true;
+  n->walk = w;
   int i = w->size++;
   for (; i > 0 && w->heap[(i - 1) / 2]->number < n->number; i = (i - 1) / 2)
     w->heap[i] = w->heap[(i - 1) / 2];
@@ -64,7 +68,6 @@ static heed_node *pop(walker *w) {
     i = child;
   }
   if (w->size) w->heap[i] = last;
-  top->queued = false;
   return top;
 }
 
@@ -143,8 +146,11 @@ static bool hold(walker *w, heed_tensor *leaf, heed_tensor *g) {
 
 /* Sends g to where input e came from; takes over the reference. */
 static bool send(walker *w, heed_edge *e, heed_tensor *g) {
-  if (e->node)
-    return gather(w, &e->node->out[e->slot].grad, g) && push(w, e->node);
+  if (e->node) {
+    if (push(w, e->node)) return gather(w, &e->node->out[e->slot].grad, g);
+    heed_tensor_drop(g);
+    return false;
+  }
   if (e->value->extra && e->value->extra->hooks) return hold(w, e->value, g);
   return deliver(w, e->value, g);
 }
@@ -263,16 +269,14 @@ static bool step(walker *w, heed_node *n) {
   return true;
 }
 
-/* After a failure: forgets half-gathered gradients. */
-static void abandon(walker *w) {
-  while (w->size) {
-    heed_node *n = pop(w);
-    for (int k = 0; k < n->nout; k++) {
-      heed_tensor_drop(n->out[k].grad);
-      n->out[k].grad = NULL;
-    }
-    heed_node_drop(n);
+/* The node is done, or given up: forgets what it has gathered. */
+static void leave(heed_node *n) {
+  for (int k = 0; k < n->nout; k++) {
+    heed_tensor_drop(n->out[k].grad);
+    n->out[k].grad = NULL;
   }
+  n->walk = NULL;
+  heed_node_drop(n);
 }
 
 static heed_tensor *first_gradient(heed_tensor *t, heed_tensor *gradient) {
@@ -317,7 +321,7 @@ bool heed_backward(heed_tensor *const *t, heed_tensor *const *gradient, int n,
   while (ok && w.size) {
     heed_node *node = pop(&w);
     ok = step(&w, node);
-    heed_node_drop(node);
+    leave(node);
   }
   if (ok) {
     ok = deliver_held(&w);
@@ -329,7 +333,7 @@ bool heed_backward(heed_tensor *const *t, heed_tensor *const *gradient, int n,
     free(w.held);
   }
   heed_grad_mode(was);
-  abandon(&w);
+  while (w.size) leave(pop(&w)); /* after a failure */
   free(w.heap);
   free(w.given);
   return ok;

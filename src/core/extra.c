@@ -86,14 +86,26 @@ bool heed_extra_retain(heed_tensor *t) {
   return true;
 }
 
+static _Thread_local heed_extra *dead;
+static _Thread_local bool freeing;
+
 void heed_extra_drop(heed_tensor *t) {
   heed_extra *x = t->extra;
   t->extra = NULL;
   if (x->kept_by)
     for (heed_hook *h = x->kept_by->hooks; h; h = h->next)
       if (h->keeper == t) h->keeper = NULL;
-  heed_node_drop(x->kept_by);
-  heed_hooks_drop(x->hooks);
-  heed_tensor_drop(x->grad);
-  heed_mem_free(x, sizeof *x);
+  /* gradients may have gradients: a chain of them must not recurse */
+  x->next = dead;
+  dead = x;
+  if (freeing) return;
+  freeing = true;
+  while ((x = dead)) {
+    dead = x->next;
+    heed_node_drop(x->kept_by);
+    heed_hooks_drop(x->hooks);
+    heed_tensor_drop(x->grad);
+    heed_mem_free(x, sizeof *x);
+  }
+  freeing = false;
 }

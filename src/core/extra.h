@@ -28,6 +28,7 @@ typedef struct heed_extra {
   heed_tensor *grad;
   heed_hook *hooks;        /* of a leaf */
   struct heed_node *kept_by; /* whose hook gathers in grad, owned */
+  struct heed_extra *next;   /* of those to be freed */
 } heed_extra;
 
 void heed_extra_drop(heed_tensor *t);

@@ -47,7 +47,7 @@ typedef struct heed_node {
   const heed_op *op;
   uint64_t number; /* nodes are numbered as they are made: inputs first */
   bool spent;      /* backward has freed what was kept */
-  bool queued;     /* in the heap of a walk */
+  const void *walk; /* that has it to visit, or is at it; else NULL */
   int nin, nout, nattr;
   heed_edge *in;
   heed_end *out;

@@ -209,5 +209,8 @@ bool heed_ops_parse(heed_op *op) {
     if (p->kind <= HEED_KIND_TENSORS) op->ninput++;
     at = comma ? comma + 1 : NULL;
   }
+  op->plain = op->nparam == op->ninput;
+  for (int k = 0; k < op->nparam; k++)
+    if (op->param[k].kind == HEED_KIND_TENSORS) op->plain = false;
   return true;
 }

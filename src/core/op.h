@@ -87,6 +87,7 @@ typedef struct heed_op {
   const heed_rule *rule;
   int nreturn; /* results that a caller gets; the others are for backward */
   bool twin;   /* the in-place form of the op before it in the table */
+  bool plain;  /* takes tensors and operands, and nothing else */
   int nparam, ninput;
   heed_param param[HEED_MAX_PARAM];
 } heed_op;

@@ -118,8 +118,8 @@ void heed_tensor_drop(heed_tensor *t) {
   else if (t->watched && t->refs == 1) storage_count(t->storage, 0, 1);
 }
 
-bool heed_tensor_tracks(const heed_tensor *t) {
-  return t->requires_grad || t->node || heed_family_behind(t);
+bool heed_tensor_is_behind(const heed_tensor *t) {
+  return heed_family_behind(t);
 }
 
 void heed_tensor_watch(heed_tensor *t, int64_t *count) {

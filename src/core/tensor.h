@@ -79,8 +79,14 @@ bool heed_tensor_is_folded(const heed_tensor *t);
 /* Do both lie in one storage, and not place for place the same? */
 bool heed_tensor_overlaps(const heed_tensor *a, const heed_tensor *b);
 
+/* Is its history that of before a write to its family (family.h)? */
+bool heed_tensor_is_behind(const heed_tensor *t);
+
 /* Does this tensor take part in gradients? */
-bool heed_tensor_tracks(const heed_tensor *t);
+static inline bool heed_tensor_tracks(const heed_tensor *t) {
+  return t->requires_grad || t->node ||
+         (t->family && heed_tensor_is_behind(t));
+}
 
 /* "float32 [2 3]", like heed_shape_text. */
 const char *heed_tensor_text(const heed_tensor *t);

@@ -25,7 +25,7 @@ static bool is_plain(const heed_tensor *y, const heed_tensor *x, int64_t n) {
 bool heed_each_run1(heed_call *c, heed_loop1 *loop) {
   heed_tensor *y = c->out[0], *x = c->in[0];
   int64_t n = heed_tensor_numel(y);
-  if (is_plain(y, x, n) && heed_tensor_is_contiguous(y)) {
+  if (is_plain(y, x, n) && (!c->in_place || heed_tensor_is_contiguous(y))) {
     loop(n, heed_tensor_data(y), 1, heed_tensor_data(x), 1);
     return true;
   }

@@ -39,7 +39,7 @@ static bool spread_fwd(heed_call *c, bool root) {
   if (!heed_axes(c, 0, &c->attr[0].list, on)) return false;
   heed_tensor *x = c->in[0];
   spread to = {c->out[0], c->nout > 1 ? c->out[1] : NULL,
-               (double)(heed_reduce_length(x, on) - c->attr[2].i), root};
+               (double)heed_reduce_length(x, on) - (double)c->attr[2].i, root};
   return heed_reduce(HEED_REDUCE_MOMENTS, x, on, finish_spread, &to);
 }
 
@@ -61,7 +61,7 @@ static heed_tensor *slope(heed_rule_call *r, heed_tensor *g) {
   heed_tensor *x = heed_in(r, 0);
   heed_attr attr[2] = {r->attr[0], {.i = true}};
   heed_tensor *mean = heed_do1_with(r, HEED_OP_mean, x, attr);
-  double n = (double)(heed_reduce_length_of(r) - r->attr[2].i);
+  double n = (double)heed_reduce_length_of(r) - (double)r->attr[2].i;
   g = heed_do2(r, HEED_OP_mul, heed_reduce_put_back(r, g),
                heed_number(r, 2 / n));
   return heed_do2(r, HEED_OP_mul, heed_do2(r, HEED_OP_sub, x, mean), g);

@@ -15,11 +15,10 @@ local index = {}
 -- what is true, and the dimensions.
 local function first_dims(func, x, indices)
   check.tensor(func, "x", x)
-  local n, problem = check.list(indices, "userdata")
+  local n, problem = check.list(indices, "tensor")
   if not n then fail("%s: indices%s", func, problem) end
   local list, dims = {}, {}
   for i, t in ipairs(indices) do
-    check.tensor(func, ("indices[%d]"):format(i), t)
     local columns = t.dtype == "bool" and index.where(t) or {t}
     for k, column in ipairs(columns) do
       if t.dtype == "bool" and x.shape[#list + 1] ~= t.shape[k] then

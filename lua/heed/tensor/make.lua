@@ -181,6 +181,19 @@ new("tensor", 2)
 -- @usage heed.ones(2):zero_() --> 0 0
 function methods.zero_(x) return ops.fill_(x, 0) end
 
+--- Makes a leaf want gradients, or no longer.
+-- @param x float tensor that is no result of an op
+-- @tparam[opt=true] boolean wanted
+-- @return x
+-- @raise when x is a result, or no float
+-- @usage local w = heed.zeros(3):requires_grad_()
+function methods.requires_grad_(x, wanted)
+  check.tensor("requires_grad_", "x", x)
+  if wanted == nil then wanted = true end
+  x.requires_grad = check.kind("requires_grad_", "wanted", wanted, "boolean")
+  return x
+end
+
 --- x in another dtype: `bool()`, `int()` (int32), `long()` (int64), `half()`
 -- (float16), `bfloat16()`, `float()` (float32) and `double()` (float64) are
 -- `to` under PyTorch's names of the dtypes.

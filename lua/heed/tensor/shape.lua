@@ -161,11 +161,10 @@ end
 
 -- Tensors with at least `least` dimensions, new ones in front.
 local function at_least(func, tensors, least)
-  local n, problem = check.list(tensors, "userdata")
+  local n, problem = check.list(tensors, "tensor")
   if not n then fail("%s: tensors%s", func, problem) end
   local list = {}
   for i, t in ipairs(tensors) do
-    check.tensor(func, ("tensors[%d]"):format(i), t)
     while t.ndim < least do t = ops.unsqueeze(t, 1) end
     list[i] = t
   end

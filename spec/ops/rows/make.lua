@@ -24,7 +24,7 @@ local function filled(name, known, ...)
       {args {2, 2, 1, 1 << 61},
         name .. ": shape [2 2 1 2305843009213693952] has too many elements"},
       {args({2}, {type = "bool"}),
-        name .. ": unknown option type; known: " .. known},
+        name .. ': unknown option "type"; known: ' .. known},
       {args {1, 1, 1, 1, 1, 1, 1, 1, 1},
         name .. ": shape has 9 entries, more than 8 dimensions are not " ..
           "possible"},
