@@ -17,7 +17,7 @@ static void read_walk(lua_State *L, int index, const char *what,
   if (lua_isnoneornil(L, index)) return;
   if (!lua_istable(L, index))
     heed_bind_error(L, "%s: options must be a table, got %s", what,
-               heed_bind_describe(L, index));
+                    heed_bind_describe(L, index));
   lua_pushnil(L);
   while (lua_next(L, index)) {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
@@ -30,8 +30,8 @@ static void read_walk(lua_State *L, int index, const char *what,
       walk->create_graph = on;
     } else if (strcmp(what, "grad") != 0 || strcmp(key, "gradient") != 0) {
       heed_bind_error(L, "%s: unknown option %s; known: retain_graph, "
-                 "create_graph%s", what, heed_bind_describe(L, -2),
-                 strcmp(what, "grad") == 0 ? ", gradient" : "");
+                      "create_graph%s", what, heed_bind_describe(L, -2),
+                      strcmp(what, "grad") == 0 ? ", gradient" : "");
     }
     lua_pop(L, 1);
   }
@@ -161,7 +161,7 @@ static int retain_grad(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "retain_grad: x");
   if (!heed_tensor_tracks(t))
     return heed_bind_error(L, "retain_grad: x does not want gradients "
-                      "(requires_grad), %s", heed_tensor_text(t));
+                           "(requires_grad), %s", heed_tensor_text(t));
   if (!heed_extra_retain(t)) return heed_bind_raise(L);
   lua_settop(L, 1);
   return 1;

@@ -175,10 +175,10 @@ static int register_hook(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "register_hook: x");
   if (!lua_isfunction(L, 2))
     return heed_bind_error(L, "register_hook: f must be a function, got %s",
-                      heed_bind_describe(L, 2));
+                           heed_bind_describe(L, 2));
   if (!heed_tensor_tracks(t))
     return heed_bind_error(L, "register_hook: x does not want gradients "
-                      "(requires_grad), %s", heed_tensor_text(t));
+                           "(requires_grad), %s", heed_tensor_text(t));
   heed_hook **handle = lua_newuserdatauv(L, sizeof *handle, 0);
   *handle = NULL;
   luaL_setmetatable(L, HOOK);
