@@ -5,7 +5,7 @@
 #include "ops/each.h"
 
 #define COMPARISON(name)                                         \
-  HEED_BINARY_OP(name, true)                                          \
+  HEED_BINARY_OP(name, true)                                     \
   const heed_rule heed_rule_##name = {                           \
       .check = name##_check, .forward = name##_fwd, .promote = true};
 
@@ -109,7 +109,7 @@ Is one of a and b true (not 0), and the other false?
 COMPARISON(logical_xor)
 
 #define TEST(name)                     \
-  HEED_UNARY_OP(name, true)                 \
+  HEED_UNARY_OP(name, true)            \
   const heed_rule heed_rule_##name = { \
       .check = name##_check, .forward = name##_fwd};
 
