@@ -246,4 +246,6 @@ function F.mse_loss(x, target, options)
     options and options.reduction)
 end
 
+for name, f in pairs(require "heed.nn.convolve".functions) do F[name] = f end
+
 return F

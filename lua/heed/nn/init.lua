@@ -24,6 +24,7 @@ local nn = {
   ModuleList = require "heed.nn.module_list",
 
   Linear = require "heed.nn.linear",
+  Conv2d = require "heed.nn.conv2d",
   Embedding = require "heed.nn.embedding",
   LayerNorm = require "heed.nn.layer_norm",
   Dropout = require "heed.nn.dropout",

@@ -194,4 +194,56 @@ rows.dropout = {
   seeded = true,
 }
 
+rows.im2col = {
+  cases = {
+    {real {2, 2, 3, 4}, {2, 2}}, {real {1, 2, 5, 4}, {3, 2}, {2, 1}},
+    {real {1, 1, 4, 4}, {2, 3}, {1, 2}, {1, 0, 2, 1}},
+    {real {1, 1, 5, 6}, {2, 2}, {1, 1}, {0, 3, 0, 3}, {3, 2}},
+    {real {1, 1, 1, 1}, {1, 1}}, {real {0, 2, 3, 3}, {2, 2}},
+    {real {2, 0, 3, 3}, {2, 2}},
+  },
+  errors = {
+    {{real {2, 3, 4}, {2, 2}},
+      "im2col: x must be [batch channels height width], got float64 [2 3 4]"},
+    {{real {1, 1, 2, 2}, {3, 1}},
+      "im2col: a window of 3 x 1, dilated by 1 x 1, does not fit into an " ..
+        "image of 2 x 2 with padding"},
+    {{real {1, 1, 2, 2}, {2, 2}, {0, 1}},
+      "im2col: stride must be at least 1, got [0 1]"},
+    {{real {1, 1, 2, 2}, {2}},
+      "im2col: kernel must have 2 entries, got [2]"},
+    {{real {1, 1, 2, 2}, {2, 2}, {1, 1}, {1, 1}},
+      "im2col: padding must have 4 entries of at least 0, got [1 1]"},
+    {{real {1, 1, 2, 2}, {2, 2}, {1, 1}, {0, 0, 0, -1}},
+      "im2col: padding must have 4 entries of at least 0, got [0 0 0 -1]"},
+    {{whole({1, 1, 2, 2}, 1, 3), {1, 1}},
+      "im2col: x must be float32 or float64, got int64 [1 1 2 2]"},
+    {{real {1, 1, 2, 2}, {2, 2}, {1, 1}, {math.maxinteger, 0, 1, 0}},
+      "im2col: a window of 2 x 2, dilated by 1 x 1, does not fit into an " ..
+        "image of 2 x 2 with padding"},
+  },
+}
+
+rows.col2im = {
+  cases = {
+    {real {2, 8, 6}, {3, 4}, {2, 2}},
+    {real {1, 12, 6}, {5, 4}, {3, 2}, {2, 1}},
+    {real {1, 6, 18}, {4, 4}, {2, 3}, {1, 1}, {1, 0, 2, 2}},
+    {real {1, 4, 20}, {5, 6}, {2, 2}, {1, 1}, {0, 3, 0, 3}, {3, 2}},
+    {real {0, 4, 4}, {3, 3}, {2, 2}}, {real {1, 0, 4}, {3, 3}, {2, 2}},
+  },
+  errors = {
+    {{real {2, 3}, {3, 3}, {2, 2}},
+      "col2im: columns must be [batch rows places], got float64 [2 3]"},
+    {{real {1, 4, 5}, {3, 3}, {2, 2}},
+      "col2im: columns [1 4 5] do not come from images of 3 x 3: they must " ..
+        "have a multiple of 4 rows and 2 x 2 places"},
+    {{real {1, 3, 4}, {3, 3}, {2, 2}},
+      "col2im: columns [1 3 4] do not come from images of 3 x 3: they must " ..
+        "have a multiple of 4 rows and 2 x 2 places"},
+    {{real {1, 4, 4}, {3}, {2, 2}},
+      "col2im: size must be the height and width of the images, got [3]"},
+  },
+}
+
 return rows
