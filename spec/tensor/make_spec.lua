@@ -7,6 +7,19 @@ local message = require "spec.support.message"
 
 local at <const> = heed.tensor
 
+describe("tensor", function()
+  it("refuses options that it does not know", function()
+    assert.equal("tensor: dtype must be bool, uint8, int32, int64, float16, " ..
+      "bfloat16, float32 or float64, got x", message(at, 1, {dtype = "x"}))
+    assert.equal('tensor: unknown option "type"; known: dtype, requires_grad',
+      message(at, 1, {type = "x"}))
+    assert.equal('tensor: options must be a table, got "x"',
+      message(at, 1, "x"))
+    assert.equal("tensor: only float tensors can require gradients, got int64",
+      message(at, 1, {requires_grad = true}))
+  end)
+end)
+
 describe("likes", function()
   local x = heed.zeros({2, 3}, {dtype = "float64"})
 
@@ -152,6 +165,11 @@ describe("bytes", function()
       "takes 4", message(heed.frombytes, "12345"))
     assert.equal("frombytes: 8 bytes hold 2 elements of float32, but shape " ..
       "[3] has 3", message(heed.frombytes, "12345678", {3}))
+    assert.equal("frombytes: dtype must be bool, uint8, int32, int64, " ..
+      "float16, bfloat16, float32 or float64, got x",
+      message(heed.frombytes, "1", nil, {dtype = "x"}))
+    local _, text = pcall(function() return heed.frombytes "1" end)
+    assert.matches("^spec/tensor/make_spec.lua:%d+: frombytes: 1 bytes", text)
     assert.equal("frombytes: bytes must be a string, got 5",
       message(heed.frombytes, 5))
     assert.equal("frombytes: dtype must be bool, uint8, int32, int64, " ..

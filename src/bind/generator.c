@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "bind/bind.h"
 #include "bind/generator.h"
 
@@ -20,7 +21,7 @@ static uint64_t check_seed(lua_State *L, int index, const char *what) {
     seed = lua_tointegerx(L, index, &ok);
   if (!ok)
     heed_bind_error(L, "%s: seed must be an integer, got %s", what,
-               heed_bind_describe(L, index));
+                    heed_bind_describe(L, index));
   return (uint64_t)seed;
 }
 

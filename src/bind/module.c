@@ -2,6 +2,7 @@
  * Layer: binding. Read first: bind.h. */
 #include "base/config.h"
 #include "bind/bind.h"
+#include "bind/callback.h"
 #include "bind/generator.h"
 #include "bind/unicode.h"
 
@@ -16,6 +17,7 @@ int luaopen_heed_core(lua_State *L) {
   heed_bind_print(L);
   heed_bind_ops(L);
   heed_bind_autograd(L);
+  heed_bind_callbacks(L);
   heed_bind_generators(L);
   heed_bind_system(L);
   heed_bind_files(L);

@@ -14,16 +14,30 @@
 char *openblas_get_corename(void);
 char *openblas_get_config(void);
 
+/***
+Sets how many threads work on one op, in all of the program. No result depends
+on it.
+@function set_num_threads
+@param n integer from 1 to 1024; at first the number of processors
+@raise when n is none
+@usage heed.set_num_threads(2)
+*/
 static int set_num_threads(lua_State *L) {
   int ok;
   lua_Integer n = lua_tointegerx(L, 1, &ok);
   if (!ok || n < 1 || n > 1024)
     return heed_bind_error(L, "set_num_threads: n must be an integer from 1 to "
-                      "1024, got %s", heed_bind_describe(L, 1));
+                           "1024, got %s", heed_bind_describe(L, 1));
   heed_set_num_threads((int)n);
   return 0;
 }
 
+/***
+How many threads work on one op.
+@function get_num_threads
+@return integer
+@usage heed.get_num_threads()
+*/
 static int get_num_threads(lua_State *L) {
   lua_pushinteger(L, heed_get_num_threads());
   return 1;
@@ -34,6 +48,13 @@ static void field(lua_State *L, const char *key, const char *value) {
   lua_setfield(L, -2, key);
 }
 
+/***
+What is in use, for reports of speed and of faults.
+@function config
+@return table: isa, the instruction set of the kernels; blas and blas_kernel,
+as OpenBLAS names itself; threads
+@usage heed.config().isa
+*/
 static int config(lua_State *L) {
   lua_newtable(L);
   field(L, "isa", heed_kernel_isa);
@@ -49,7 +70,13 @@ static void bytes(lua_State *L, const char *key, size_t value) {
   lua_setfield(L, -2, key);
 }
 
-/* {used =, peak =, reserved =} in bytes */
+/***
+The memory of tensors, in bytes.
+@function memory_stats
+@return table: used, by tensors and graphs; peak, the most of that; reserved,
+asked of the system, with what is kept for reuse
+@usage heed.memory_stats().used
+*/
 static int memory_stats(lua_State *L) {
   heed_mem_stats s = heed_mem_get_stats();
   lua_newtable(L);
@@ -59,12 +86,22 @@ static int memory_stats(lua_State *L) {
   return 1;
 }
 
+/***
+Gives memory that is kept for reuse back to the system.
+@function memory_trim
+@usage heed.memory_trim()
+*/
 static int memory_trim(lua_State *L) {
   (void)L;
   heed_mem_trim();
   return 0;
 }
 
+/***
+Lets `memory_stats().peak` begin anew from what is in use.
+@function memory_reset_peak
+@usage heed.memory_reset_peak()
+*/
 static int memory_reset_peak(lua_State *L) {
   (void)L;
   heed_mem_reset_peak();

@@ -234,6 +234,14 @@ static void push_nested(lua_State *L, const heed_tensor *t, int depth,
   }
 }
 
+/***
+The elements of x as Lua values: nested lists, or one value when x has no
+dimensions.
+@function totable
+@param x tensor
+@return list
+@usage heed.tensor({1, 2}):totable()[2] --> 2
+*/
 static int to_table(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "totable: x");
   luaL_checkstack(L, HEED_MAX_DIM + 4, "totable");
@@ -244,7 +252,14 @@ static int to_table(lua_State *L) {
 /* -- from and to raw bytes: those of memory, which is little-endian (see
    core/safetensors.c) -- */
 
-/* tobytes(): the elements, row-major */
+/***
+The elements of x as bytes, row-major and little-endian; `heed.frombytes` reads
+them.
+@function tobytes
+@param x tensor
+@return string
+@usage #heed.zeros(3):tobytes() --> 12
+*/
 static int to_bytes(lua_State *L) {
   lua_settop(L, 1);
   heed_tensor **box = heed_bind_box(L); /* may run finalizers: comes first */
@@ -274,7 +289,7 @@ static int from_bytes(lua_State *L) {
   if (bytes % size != 0)
     return heed_bind_error(L, "frombytes: %zu bytes are no whole number of %s, "
                            "which takes %d", bytes,
-                      heed_dtype_name(dtype), (int)size);
+                           heed_dtype_name(dtype), (int)size);
   heed_tensor **box = heed_bind_box(L);
   heed_shape shape = {1, {(int64_t)(bytes / size)}};
   heed_tensor *t = heed_tensor_new("frombytes", dtype, &shape);
@@ -288,11 +303,19 @@ static int from_bytes(lua_State *L) {
   return 1;
 }
 
+/***
+The one element of x as a Lua value.
+@function item
+@param x tensor with one element
+@return number, or boolean of a bool tensor
+@raise when x has more or fewer
+@usage heed.tensor({1, 2}):sum():item() --> 3
+*/
 static int item(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "item: x");
   if (heed_tensor_numel(t) != 1)
     return heed_bind_error(L, "item: x must have one element, got %s",
-                      heed_tensor_text(t));
+                           heed_tensor_text(t));
   push_element(L, t, t->offset);
   return 1;
 }

@@ -5,7 +5,7 @@
 #include "ops/each.h"
 
 #define COMPARISON(name)                                         \
-  HEED_BINARY_OP(name, true)                                          \
+  HEED_BINARY_OP(name, true)                                     \
   const heed_rule heed_rule_##name = {                           \
       .check = name##_check, .forward = name##_fwd, .promote = true};
 
@@ -15,6 +15,7 @@ Is a equal to b, element by element? (Lua's `==` compares identity.)
 @param a tensor or number
 @param b tensor or number
 @return bool tensor of the broadcast shape
+@raise when the shapes do not fit
 @usage heed.tensor{1, 2}:eq(2) --> false true
 */
 COMPARISON(eq)
@@ -25,6 +26,7 @@ Is a different from b, element by element?
 @param a tensor or number
 @param b tensor or number
 @return bool tensor of the broadcast shape
+@raise when the shapes do not fit
 @usage heed.tensor{1, 2}:ne(2) --> true false
 */
 COMPARISON(ne)
@@ -35,6 +37,7 @@ Is a less than b, element by element?
 @param a tensor or number
 @param b tensor or number
 @return bool tensor of the broadcast shape
+@raise when the shapes do not fit
 @usage heed.tensor{1, 2}:lt(2) --> true false
 */
 COMPARISON(lt)
@@ -45,6 +48,7 @@ Is a less than b or equal to it, element by element?
 @param a tensor or number
 @param b tensor or number
 @return bool tensor of the broadcast shape
+@raise when the shapes do not fit
 @usage heed.tensor{1, 2}:le(1) --> true false
 */
 COMPARISON(le)
@@ -55,6 +59,7 @@ Is a greater than b, element by element?
 @param a tensor or number
 @param b tensor or number
 @return bool tensor of the broadcast shape
+@raise when the shapes do not fit
 @usage heed.tensor{1, 2}:gt(1) --> false true
 */
 COMPARISON(gt)
@@ -65,6 +70,7 @@ Is a greater than b or equal to it, element by element?
 @param a tensor or number
 @param b tensor or number
 @return bool tensor of the broadcast shape
+@raise when the shapes do not fit
 @usage heed.tensor{1, 2}:ge(2) --> false true
 */
 COMPARISON(ge)
@@ -75,6 +81,7 @@ Are both a and b true (not 0)?
 @param a tensor or number
 @param b tensor or number
 @return bool tensor of the broadcast shape
+@raise when the shapes do not fit
 @usage heed.tensor{true, false}:logical_and(heed.tensor{true, true})
 */
 COMPARISON(logical_and)
@@ -85,6 +92,7 @@ Is a or b true (not 0)?
 @param a tensor or number
 @param b tensor or number
 @return bool tensor of the broadcast shape
+@raise when the shapes do not fit
 @usage heed.tensor{true, false}:logical_or(heed.tensor{true, true})
 */
 COMPARISON(logical_or)
@@ -95,12 +103,13 @@ Is one of a and b true (not 0), and the other false?
 @param a tensor or number
 @param b tensor or number
 @return bool tensor of the broadcast shape
+@raise when the shapes do not fit
 @usage heed.tensor{true, false}:logical_xor(heed.tensor{true, true})
 */
 COMPARISON(logical_xor)
 
 #define TEST(name)                     \
-  HEED_UNARY_OP(name, true)                 \
+  HEED_UNARY_OP(name, true)            \
   const heed_rule heed_rule_##name = { \
       .check = name##_check, .forward = name##_fwd};
 

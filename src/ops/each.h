@@ -22,7 +22,7 @@ bool heed_each_run1(heed_call *c, heed_loop1 *loop);
 bool heed_each_run2(heed_call *c, heed_loop2 *loop);
 /* to = loop(a, b), the operands broadcast to the shape of `to`. */
 void heed_each_into(heed_tensor *to, heed_tensor *a, heed_tensor *b,
-                           heed_loop2 *loop);
+                    heed_loop2 *loop);
 
 /* result 0 = loop(input 0, input 1, input 2, value) */
 bool heed_each_run3(heed_call *c, heed_loop3 *loop, double value);
@@ -63,18 +63,18 @@ heed_tensor *heed_each_where(heed_rule_call *r, heed_tensor *test,
 /* The check and forward of an op that is one kernel. */
 #define HEED_UNARY_OP(name, to_bool)                                       \
   static bool name##_check(heed_call *c) {                                 \
-    return heed_each_check1(c, HEED_UNARY_##name, to_bool);         \
+    return heed_each_check1(c, HEED_UNARY_##name, to_bool);                \
   }                                                                        \
   static bool name##_fwd(heed_call *c) {                                   \
-    return heed_each_run1(                                          \
+    return heed_each_run1(                                                 \
         c, heed_kernel.unary[HEED_UNARY_##name][c->in[0]->dtype]);         \
   }
 #define HEED_BINARY_OP(name, to_bool)                                      \
   static bool name##_check(heed_call *c) {                                 \
-    return heed_each_check2(c, HEED_BINARY_##name, to_bool);        \
+    return heed_each_check2(c, HEED_BINARY_##name, to_bool);               \
   }                                                                        \
   static bool name##_fwd(heed_call *c) {                                   \
-    return heed_each_run2(                                          \
+    return heed_each_run2(                                                 \
         c, heed_kernel.binary[HEED_BINARY_##name][c->in[0]->dtype]);       \
   }
 

@@ -250,7 +250,7 @@ HEED_FUNCTION_OP(sigmoid, 0, HEED_ALWAYS)
 
 /* Ops of one kernel that takes (value, gradient) of one shape. */
 #define GRADIENT_OP(name)                                        \
-  HEED_BINARY_OP(name, false)                                         \
+  HEED_BINARY_OP(name, false)                                    \
   const heed_rule heed_rule_##name = {                           \
       .check = name##_check, .forward = name##_fwd};
 

@@ -10,7 +10,7 @@
 #define ROUNDING(name)                                \
   HEED_UNARY_OP(name, false)                          \
   const heed_rule heed_rule_##name = {                \
-      .check = name##_check, .forward = name##_fwd, \
+      .check = name##_check, .forward = name##_fwd,   \
       .backward = heed_each_flat_bwd, .elementwise = true};
 
 /***
