@@ -105,6 +105,20 @@ describe("writing in place", function()
     assert.same({2, 3}, w.grad:totable())
   end)
 
+  it("keeps it also for ops that are copied into place", function()
+    local x = heed.tensor({2, 3, 4}, {dtype = "float32",
+      requires_grad = true})
+    local y = x * 1
+    y:cumprod_(1):sum():backward()
+    -- 2 + 6 + 24 by each: (1 + 3 + 12, 2 + 8, 6)
+    assert.same({16, 10, 6}, x.grad:totable())
+    y = x * 1
+    x.grad = nil
+    y:scatter_reduce_(1, heed.tensor {1}, heed.tensor {5.0}, "prod")
+    y:sum():backward()
+    assert.same({5, 1, 1}, x.grad:totable())
+  end)
+
   it("refuses an op without gradient on what has a history", function()
     local x = heed.tensor({2.5}, {requires_grad = true}) * 1
     assert.equal("floor_div_: a takes part in gradients, and floor_div_ " ..
