@@ -11,27 +11,26 @@
 /* Reads the boolean options of a walk from the table at `index`. */
 static void read_walk(lua_State *L, int index, const char *what,
                       heed_walk *walk) {
-  bool retain_given = false;
+  bool retain_given = false, is_grad = strcmp(what, "grad") == 0;
   if (lua_isnoneornil(L, index)) return;
   if (!lua_istable(L, index))
     heed_bind_error(L, "%s: options must be a table, got %s", what,
-               heed_bind_describe(L, index));
-  lua_pushnil(L);
-  while (lua_next(L, index)) {
+                    heed_bind_describe(L, index));
+  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
                                                      : "";
-    bool on = lua_toboolean(L, -1);
-    if (strcmp(key, "retain_graph") == 0) {
-      walk->retain = on;
-      retain_given = true;
-    } else if (strcmp(key, "create_graph") == 0) {
-      walk->create_graph = on;
-    } else if (strcmp(what, "grad") != 0 || strcmp(key, "gradient") != 0) {
+    bool retain = strcmp(key, "retain_graph") == 0, on = lua_toboolean(L, -1);
+    if (is_grad && strcmp(key, "gradient") == 0) continue;
+    if (!retain && strcmp(key, "create_graph") != 0)
       heed_bind_error(L, "%s: unknown option %s; known: retain_graph, "
-                 "create_graph%s", what, heed_bind_describe(L, -2),
-                 strcmp(what, "grad") == 0 ? ", gradient" : "");
-    }
-    lua_pop(L, 1);
+                      "create_graph%s", what, heed_bind_describe(L, -2),
+                      is_grad ? ", gradient" : "");
+    if (!lua_isboolean(L, -1))
+      heed_bind_error(L, "%s: %s must be a boolean, got %s", what, key,
+                      heed_bind_describe(L, -1));
+    if (retain) walk->retain = on;
+    else walk->create_graph = on;
+    retain_given = retain_given || retain;
   }
   if (!retain_given) walk->retain = walk->create_graph;
 }
@@ -142,8 +141,8 @@ static int grad(lua_State *L) {
   int at = lua_gettop(L);
   list gradient = make_list(L, given ? at : 1, "grad: gradient");
   if (gradient.n != y.n)
-    return heed_bind_error(L, "grad: gradient must have one entry for each "
-                           "of the %d tensors y, got %d", y.n, gradient.n);
+    return heed_bind_error(L, "grad: gradient must have one entry for each of "
+                           "the %d tensors y, got %d", y.n, gradient.n);
   luaL_checkstack(L, x.n + 8, "grad: too many tensors");
   list found = make_list(L, 2, "grad: x");
   heed_tensor ***box = lua_newuserdatauv(
@@ -255,8 +254,8 @@ static int call_hook(lua_State *L) {
   if (!heed_shape_equal(&t->shape, &h->gradient->shape) ||
       t->dtype != h->gradient->dtype)
     return heed_bind_error(L, "hook: the result must be nil or %s like the "
-                      "gradient, got %s", heed_tensor_text(h->gradient),
-                      heed_tensor_text(t));
+                           "gradient, got %s", heed_tensor_text(h->gradient),
+                           heed_tensor_text(t));
   h->result = heed_tensor_ref(t);
   return 0;
 }
@@ -271,10 +270,10 @@ static int register_hook(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "register_hook: x");
   if (!lua_isfunction(L, 2))
     return heed_bind_error(L, "register_hook: f must be a function, got %s",
-                      heed_bind_describe(L, 2));
+                           heed_bind_describe(L, 2));
   if (!heed_tensor_tracks(t))
     return heed_bind_error(L, "register_hook: x does not want gradients "
-                      "(requires_grad), %s", heed_tensor_text(t));
+                           "(requires_grad), %s", heed_tensor_text(t));
   heed_hook **handle = lua_newuserdatauv(L, sizeof *handle, 0);
   *handle = NULL;
   luaL_setmetatable(L, HOOK);
@@ -301,7 +300,7 @@ static int retain_grad(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "retain_grad: x");
   if (!heed_tensor_tracks(t))
     return heed_bind_error(L, "retain_grad: x does not want gradients "
-                      "(requires_grad), %s", heed_tensor_text(t));
+                           "(requires_grad), %s", heed_tensor_text(t));
   if (!heed_extra_retain(t)) return heed_bind_raise(L);
   lua_settop(L, 1);
   return 1;
@@ -343,7 +342,7 @@ static void push_saved(lua_State *L, const function_call *call, int i) {
   const saved *s = &call->f->saved[i];
   if (s->value->storage->version != s->version)
     heed_bind_error(L, "backward: saved tensor %d was overwritten after it was "
-               "saved; write to a copy instead", i + 1);
+                    "saved; write to a copy instead", i + 1);
   heed_tensor **box = heed_bind_box(L);
   heed_tensor *t = s->result ? heed_tensor_detach(s->value)
                              : heed_tensor_ref(s->value);
@@ -363,8 +362,8 @@ static void take_gradient(lua_State *L, heed_rule_call *r, int input,
   heed_tensor *g = heed_bind_find(L, index);
   if (!g || !heed_shape_equal(&g->shape, &e->shape) || g->dtype != e->dtype)
     heed_bind_error(L, "backward: gradient %d must be nil or %s %s like the "
-               "input, got %s", input + 1, heed_dtype_name(e->dtype),
-               heed_shape_text(&e->shape), heed_bind_describe(L, index));
+                    "input, got %s", input + 1, heed_dtype_name(e->dtype),
+                    heed_shape_text(&e->shape), heed_bind_describe(L, index));
   heed_tensor *own = heed_node_lend(r, heed_tensor_ref(g));
   if (!own || !heed_give(r, input, own)) heed_bind_raise(L);
 }
@@ -522,7 +521,9 @@ static int with_mode(lua_State *L, const char *name, bool on) {
 }
 
 static int no_grad(lua_State *L) { return with_mode(L, "no_grad", false); }
-static int enable_grad(lua_State *L) { return with_mode(L, "enable_grad", true); }
+static int enable_grad(lua_State *L) {
+  return with_mode(L, "enable_grad", true);
+}
 
 static int is_grad_enabled(lua_State *L) {
   lua_pushboolean(L, heed_grad_enabled());

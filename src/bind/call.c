@@ -226,7 +226,7 @@ static bool find_key(reader *r, uint32_t given, int *k) {
     at += (size_t)snprintf(known + at, sizeof known - at, "%s%s",
                            i ? ", " : "", op->param[i].name);
   return heed_fail("%s: unknown option %s; known: %s", op->name,
-                   heed_bind_describe(r->L, -1), known);
+                   key ? key : heed_bind_describe(r->L, -1), known);
 }
 
 /* Pushes the values of the options, in any order; at[k]: where that of

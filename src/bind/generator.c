@@ -19,7 +19,7 @@ static uint64_t check_seed(lua_State *L, int index, const char *what) {
     seed = lua_tointegerx(L, index, &ok);
   if (!ok)
     heed_bind_error(L, "%s: seed must be an integer, got %s", what,
-               heed_bind_describe(L, index));
+                    heed_bind_describe(L, index));
   return (uint64_t)seed;
 }
 
@@ -63,9 +63,9 @@ static int set_state(lua_State *L) {
   size_t n = 0;
   const char *text = lua_tolstring(L, 2, &n);
   if (!text || n != sizeof state)
-    return heed_bind_error(L, "set_state: state must be a string of %d bytes from "
-                      "get_state, got %s", (int)sizeof state,
-                      heed_bind_describe(L, 2));
+    return heed_bind_error(L, "set_state: state must be a string of %d bytes "
+                           "from get_state, got %s", (int)sizeof state,
+                           heed_bind_describe(L, 2));
   memcpy(&state, text, sizeof state);
   if (state.next < 0 || state.next > HEED_GENERATOR_WORDS)
     return heed_bind_error(L, "set_state: the state is damaged");

@@ -19,7 +19,7 @@ static int set_num_threads(lua_State *L) {
   lua_Integer n = lua_tointegerx(L, 1, &ok);
   if (!ok || n < 1 || n > 1024)
     return heed_bind_error(L, "set_num_threads: n must be an integer from 1 to "
-                      "1024, got %s", heed_bind_describe(L, 1));
+                           "1024, got %s", heed_bind_describe(L, 1));
   heed_set_num_threads((int)n);
   return 0;
 }

@@ -263,9 +263,9 @@ static int read_dim(lua_State *L, const char *func, const heed_tensor *t) {
   int ok, ndim = t->shape.ndim;
   lua_Integer d = lua_tointegerx(L, 2, &ok);
   if (!ok || d == 0 || d > ndim || d < -ndim)
-    heed_bind_error(L, "%s: dim must be 1..%d or -%d..-1 for x %s, got %s", func,
-               ndim, ndim, heed_shape_text(&t->shape),
-               heed_bind_describe(L, 2));
+    heed_bind_error(L, "%s: dim must be 1..%d or -%d..-1 for x %s, got %s",
+                    func, ndim, ndim, heed_shape_text(&t->shape),
+                    heed_bind_describe(L, 2));
   return (int)(d > 0 ? d - 1 : d + ndim);
 }
 
@@ -335,8 +335,9 @@ static int same(lua_State *L) {
 }
 
 static int no_order(lua_State *L) {
-  return heed_bind_error(L, "tensors have no order as a whole: Lua makes a < b one "
-                    "boolean; use a:lt(b), a:le(b), a:gt(b) or a:ge(b)");
+  return heed_bind_error(L, "tensors have no order as a whole: Lua makes a < b "
+                         "one boolean; use a:lt(b), a:le(b), a:gt(b) or "
+                         "a:ge(b)");
 }
 
 static int release(lua_State *L) {
@@ -401,7 +402,7 @@ static int set_grad(lua_State *L, heed_tensor *t) {
     g = heed_bind_check(L, 3, "grad");
     if (!heed_shape_equal(&g->shape, &t->shape) || g->dtype != t->dtype)
       return heed_bind_error(L, "grad must be %s like the tensor, got %s",
-                        heed_tensor_text(t), heed_tensor_text(g));
+                             heed_tensor_text(t), heed_tensor_text(g));
     if (g == t)
       return heed_bind_error(L, "grad must not be the tensor itself");
     heed_tensor_ref(g);
@@ -426,8 +427,8 @@ static int set(lua_State *L) {
       return heed_bind_raise(L);
     return 0;
   }
-  return heed_bind_error(L, "the field \"%s\" of a tensor cannot be set; grad and "
-                    "requires_grad can", key);
+  return heed_bind_error(L, "the field \"%s\" of a tensor cannot be set; grad "
+                         "and requires_grad can", key);
 }
 
 void heed_bind_tensors(lua_State *L) {

@@ -261,8 +261,8 @@ static int from_bytes(lua_State *L) {
   size_t size = heed_dtype_size(dtype);
   if (bytes % size != 0)
     return heed_bind_error(L, "frombytes: %zu bytes are no whole number of %s, "
-                           "which takes %d", bytes,
-                      heed_dtype_name(dtype), (int)size);
+                           "which takes %d", bytes, heed_dtype_name(dtype),
+                           (int)size);
   heed_tensor **box = heed_bind_box(L);
   heed_shape shape = {1, {(int64_t)(bytes / size)}};
   heed_tensor *t = heed_tensor_new("frombytes", dtype, &shape);
@@ -280,7 +280,7 @@ static int item(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "item: x");
   if (heed_tensor_numel(t) != 1)
     return heed_bind_error(L, "item: x must have one element, got %s",
-                      heed_tensor_text(t));
+                           heed_tensor_text(t));
   push_element(L, t, t->offset);
   return 1;
 }
