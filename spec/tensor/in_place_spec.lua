@@ -193,6 +193,18 @@ describe("writing to a view in a graph", function()
     assert.same({81}, w.grad:totable())      -- 9 x1^2 w^2
   end)
 
+  it("refuses one with views that is not contiguous", function()
+    local w = heed.ones({3, 2}, {requires_grad = true})
+    local y = heed.zeros(3, 4)[{{}, {1, 2}}]:detach()
+    local view = y[3]
+    assert.equal("add_: a is not contiguous, has views and takes part in " ..
+      "gradients; write to a copy (clone)", message(y.add_, y, w))
+    assert.same({0, 0}, view:totable())
+    getmetatable(view).__close(view)
+    y:add_(w):sum():backward()
+    assert.same({{1, 1}, {1, 1}, {1, 1}}, w.grad:totable())
+  end)
+
   it("refuses a view of a leaf", function()
     local x = leaf {1, 2}
     local row = x[{{1, 1}}]
