@@ -81,6 +81,8 @@ describe("heed.grad", function()
       {gradient = {heed.ones({1}, {dtype = "float64"})}}))
     assert.equal('grad: unknown option "retain"; known: retain_graph, ' ..
       "create_graph, gradient", message(heed.grad, x * 1, x, {retain = 1}))
+    assert.equal("backward: retain_graph must be a boolean, got 1",
+      message(x.backward, x * 1, {retain_graph = 1}))
   end)
 end)
 
@@ -449,12 +451,14 @@ describe("lists of tensors", function()
   end)
 
   it("may be emptied by a hook", function()
-    local x, w = leaf {1, 2}, leaf {3, 4}
-    local ys, xs = {x * w, x * 3}, {x, w}
-    local gradients = {x:detach() * 0 + 1, x:detach() * 0 + 1}
+    local xs = {leaf {1, 2}, leaf {3, 4}}
+    local ys = {xs[1] * xs[2], xs[1] * 3}
+    local gradients = {ys[1]:detach() * 0 + 1, ys[1]:detach() * 0 + 1}
     ys[1]:register_hook(function()
-      for _, list in ipairs {ys, xs, gradients} do list[1], list[2] = nil end
-      x, w = nil, nil
+      for _, list in ipairs {ys, xs, gradients} do
+        table.remove(list)
+        table.remove(list)
+      end
       collectgarbage()
     end)
     local gx, gw = heed.grad(ys, xs, {gradient = gradients})

@@ -69,6 +69,9 @@ describe("split_qkv, split_kv and split_heads", function()
   it("refuse widths that do not fit", function()
     assert.equal("split_qkv: x [5 16] must end in a multiple of 12, the 4 " ..
       "heads of 3 parts", message(ops.split_qkv, heed.zeros(5, 16), 4))
+    assert.equal(("split_kv: heads must be at most %d, got %d"):format(
+      math.maxinteger // 2, math.maxinteger),
+      message(ops.split_kv, heed.zeros(5, 16), math.maxinteger))
     assert.equal("split_heads: x must have at least 2 dimensions, got " ..
       "float32 [4]", message(ops.split_heads, heed.zeros(4), 4))
     assert.equal("split_kv: x [1 1 1 1 1 1 1 4] has no room for one " ..

@@ -94,3 +94,8 @@ it("a list of tensors is asked for as such", function()
   assert.equal("normal: std must be a number of at least 0, got nil",
     message(heed.normal, heed.ones {2}))
 end)
+
+it("any integer is a correction", function()
+  assert.same({0, 0}, heed.tensor({{1, 2}, {1, 2}}):var(1,
+    {correction = math.mininteger}):totable())
+end)

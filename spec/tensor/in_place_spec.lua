@@ -123,6 +123,20 @@ describe("writing in place", function()
     assert.same({2, 3}, w.grad:totable())
   end)
 
+  it("keeps it also for ops that are copied into place", function()
+    local x = heed.tensor({2, 3, 4}, {dtype = "float32",
+      requires_grad = true})
+    local y = x * 1
+    y:cumprod_(1):sum():backward()
+    -- 2 + 6 + 24 by each: (1 + 3 + 12, 2 + 8, 6)
+    assert.same({16, 10, 6}, x.grad:totable())
+    y = x * 1
+    x.grad = nil
+    y:scatter_reduce_(1, heed.tensor {1}, heed.tensor {5.0}, "prod")
+    y:sum():backward()
+    assert.same({5, 1, 1}, x.grad:totable())
+  end)
+
   it("refuses an op without gradient on what has a history", function()
     local x = heed.tensor({2.5}, {requires_grad = true}) * 1
     assert.equal("floor_div_: a takes part in gradients, and floor_div_ " ..
@@ -195,6 +209,18 @@ describe("writing to a view in a graph", function()
     gx:sum():backward()
     assert.same({162, 12}, x.grad:totable()) -- 6 x1 w^3, 6 x2
     assert.same({81}, w.grad:totable())      -- 9 x1^2 w^2
+  end)
+
+  it("refuses one with views that is not contiguous", function()
+    local w = heed.ones({3, 2}, {requires_grad = true})
+    local y = heed.zeros(3, 4)[{{}, {1, 2}}]:detach()
+    local view = y[3]
+    assert.equal("add_: a is not contiguous, has views and takes part in " ..
+      "gradients; write to a copy (clone)", message(y.add_, y, w))
+    assert.same({0, 0}, view:totable())
+    getmetatable(view).__close(view)
+    y:add_(w):sum():backward()
+    assert.same({{1, 1}, {1, 1}, {1, 1}}, w.grad:totable())
   end)
 
   it("refuses a view of a leaf", function()

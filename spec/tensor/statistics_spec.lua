@@ -48,6 +48,10 @@ describe("statistics:", function()
 end)
 
 describe("differences and areas:", function()
+  it("diff ends when nothing is left", function()
+    assert.same({0}, heed.tensor({1, 2}):diff(1 << 62).shape)
+  end)
+
   it("diff takes differences n times, with what stands around", function()
     local x = heed.tensor {{1, 4, 9}, {0, 2, 7}}
     assert.same({{3, 5}, {2, 5}}, x:diff():totable())

@@ -13,27 +13,26 @@ typedef heed_bind_list list;
 /* Reads the boolean options of a walk from the table at `index`. */
 static void read_walk(lua_State *L, int index, const char *what,
                       heed_walk *walk) {
-  bool retain_given = false;
+  bool retain_given = false, is_grad = strcmp(what, "grad") == 0;
   if (lua_isnoneornil(L, index)) return;
   if (!lua_istable(L, index))
     heed_bind_error(L, "%s: options must be a table, got %s", what,
                     heed_bind_describe(L, index));
-  lua_pushnil(L);
-  while (lua_next(L, index)) {
+  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
                                                      : "";
-    bool on = lua_toboolean(L, -1);
-    if (strcmp(key, "retain_graph") == 0) {
-      walk->retain = on;
-      retain_given = true;
-    } else if (strcmp(key, "create_graph") == 0) {
-      walk->create_graph = on;
-    } else if (strcmp(what, "grad") != 0 || strcmp(key, "gradient") != 0) {
+    bool retain = strcmp(key, "retain_graph") == 0, on = lua_toboolean(L, -1);
+    if (is_grad && strcmp(key, "gradient") == 0) continue;
+    if (!retain && strcmp(key, "create_graph") != 0)
       heed_bind_error(L, "%s: unknown option %s; known: retain_graph, "
                       "create_graph%s", what, heed_bind_describe(L, -2),
-                      strcmp(what, "grad") == 0 ? ", gradient" : "");
-    }
-    lua_pop(L, 1);
+                      is_grad ? ", gradient" : "");
+    if (!lua_isboolean(L, -1))
+      heed_bind_error(L, "%s: %s must be a boolean, got %s", what, key,
+                      heed_bind_describe(L, -1));
+    if (retain) walk->retain = on;
+    else walk->create_graph = on;
+    retain_given = retain_given || retain;
   }
   if (!retain_given) walk->retain = walk->create_graph;
 }

@@ -368,11 +368,25 @@ static bool run_cast(heed_call *c) {
   return ok;
 }
 
+/* The plain op; of a copy of x, if backward needs the value of before. */
+static bool run_plain(heed_call *c) {
+  heed_tensor *x = c->in[0], *copy = NULL;
+  c->in_place = 0;
+  if (c->op->rule->keep[0] & needed(c)) {
+    copy = run_on("clone", &x, 1);
+    if (!copy) return false;
+    c->in[0] = copy;
+  }
+  bool ok = run_cast(c);
+  c->in[0] = x;
+  heed_tensor_drop(copy);
+  return ok;
+}
+
 /* The plain op, then a copy of its result into x. */
 static bool run_and_copy(heed_call *c) {
   heed_tensor *x = c->in[0];
-  c->in_place = 0;
-  if (!run_cast(c)) return false;
+  if (!run_plain(c)) return false;
   heed_tensor *y = c->out[0];
   for (int k = 1; k < c->nout; k++) heed_tensor_drop(c->out[k]);
   bool ok = same_shape(c, &y->shape) && holds_result(c, y->dtype);

@@ -84,8 +84,14 @@ bool heed_family_catch_up(heed_tensor *t) {
 
 bool heed_family_check_write(const heed_call *c, const heed_tensor *t) {
   const heed_family *f = t->family;
-  if (!f || t == f->base) return true;
+  if (!f) return true;
   const char *name = heed_input_name(c, c->in_place - 1);
+  /* views find their places in a base by its strides, which its gradient,
+     row-major, has only when it is contiguous */
+  if (t == f->base)
+    return f->contiguous || f->refs == 1 ||
+           heed_fail("%s: %s is not contiguous, has views and takes part in "
+                     "gradients; write to a copy (clone)", c->op->name, name);
   if (f->base && f->base->requires_grad && !f->node)
     return heed_fail("%s: %s is a view of a leaf that wants gradients; write "
                      "to it inside heed.no_grad", c->op->name, name);

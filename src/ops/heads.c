@@ -21,12 +21,15 @@ static bool heads_check(heed_call *c) {
   if (heads < 1)
     return heed_fail("%s: heads must be at least 1, got %lld", c->op->name,
                      (long long)heads);
-  if (width % (heads * parts) != 0)
+  int64_t all;
+  if (__builtin_mul_overflow(heads, parts, &all))
+    return heed_fail("%s: heads must be at most %lld, got %lld", c->op->name,
+                     (long long)(INT64_MAX / parts), (long long)heads);
+  if (width % all != 0)
     return heed_fail("%s: x %s must end in a multiple of %lld, the %lld heads "
                      "of %lld parts", c->op->name, heed_shape_text(&x->shape),
-                     (long long)(heads * parts), (long long)heads,
-                     (long long)parts);
-  int64_t size = width / (heads * parts), stride[HEED_MAX_DIM];
+                     (long long)all, (long long)heads, (long long)parts);
+  int64_t size = width / all, stride[HEED_MAX_DIM];
   heed_shape shape = x->shape;
   shape.ndim++;
   for (int d = 0; d < last - 1; d++) stride[d] = x->stride[d];

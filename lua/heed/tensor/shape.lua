@@ -492,7 +492,7 @@ end
 function shape.unflatten(x, dim, sizes)
   check.tensor("unflatten", "x", x)
   dim = check.dim("unflatten", x, dim)
-  list_of("unflatten", "sizes", sizes)
+  sizes = list_of("unflatten", "sizes", sizes)
   local old, new, known, open = x.shape, {}, 1, nil
   for i, size in ipairs(sizes) do
     check.integer("unflatten", "sizes[" .. i .. "]", size, -1)

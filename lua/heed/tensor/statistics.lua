@@ -236,7 +236,8 @@ function statistics.diff(x, ...)
   if append then
     x = ops.cat({x, check.tensor("diff", "append", append)}, dim)
   end
-  for _ = 1, n do
+  -- more than there are elements changes nothing
+  for _ = 1, math.min(n, x.shape[dim]) do
     local size = x.shape[dim]
     local minus = x.dtype == "bool" and ops.ne or ops.sub
     x = minus(part(x, dim, 2, size), part(x, dim, 1, size - 1))

@@ -16,6 +16,8 @@ for _, name in ipairs {"rand", "randn"} do
         name .. ": size 1 of shape [-1] is negative"},
       {{{2}, {dtype = "int64"}},
         name .. ": dtype must be float32 or float64, got int64"},
+      {{{2}, {dtype = "float16"}},
+        name .. ": dtype must be float32 or float64, got float16"},
       {{{1 << 62}},
         name .. ": shape [4611686018427387904] has too many elements"},
       {{{2}, {generator = 1}},
