@@ -86,6 +86,37 @@ describe("heed.grad", function()
   end)
 end)
 
+describe("heed.grad by a result", function()
+  it("leaves the graph before it for later", function()
+    local x = leaf {2, 3}
+    local h = x * x
+    local y = (h * 5):sum()
+    local g = heed.grad(y, h)
+    assert.same({5, 5}, g:totable())
+    h:backward(g)
+    assert.same({20, 30}, x.grad:totable())
+  end)
+
+  it("runs the rules on the way only", function()
+    local x, z = leaf {2}, leaf {3}
+    local ran = 0
+    local side = z * 2
+    side:register_hook(function() ran = ran + 1 end)
+    assert.same({6}, heed.grad(x * side, x):totable())
+    assert.equal(0, ran)
+  end)
+
+  it("gives results of several depths, and leaves too", function()
+    local x = leaf {2}
+    local a = x * 3
+    local b = a * a
+    local ga, gb, gx = heed.grad(b * 2, {a, b, x})
+    assert.same({24}, ga:totable())
+    assert.same({2}, gb:totable())
+    assert.same({72}, gx:totable())
+  end)
+end)
+
 describe("a hook", function()
   it("sees the complete gradient of a result, once", function()
     local x, seen = leaf {1, 2}, {}

@@ -16,6 +16,7 @@
 #include "core/extra.h"
 #include "core/family.h"
 #include "core/node.h"
+#include "core/path.h"
 
 /* The gradient of a leaf with hooks, which wait until it is complete. */
 typedef struct held {
@@ -147,6 +148,10 @@ static bool hold(walker *w, heed_tensor *leaf, heed_tensor *g) {
 /* Sends g to where input e came from; takes over the reference. */
 static bool send(walker *w, heed_edge *e, heed_tensor *g) {
   if (e->node) {
+    if (w->walk->wanted && !(e->node->path & HEED_PATH_LEADS)) {
+      heed_tensor_drop(g);
+      return true;
+    }
     if (push(w, e->node)) return gather(w, &e->node->out[e->slot].grad, g);
     heed_tensor_drop(g);
     return false;
@@ -245,7 +250,7 @@ static bool run_rule(walker *w, heed_node *n) {
   return ok;
 }
 
-static bool step(walker *w, heed_node *n) {
+static bool check_rule(const walker *w, const heed_node *n) {
   if (n->spent)
     return heed_fail("backward: the graph through %s was freed by an earlier "
                      "backward; pass retain_graph = true there",
@@ -253,18 +258,25 @@ static bool step(walker *w, heed_node *n) {
   if (w->walk->create_graph && n->op->rule->fused)
     return heed_fail("backward: %s is fused and cannot be differentiated "
                      "twice", n->op->name);
-  if (n->nin > w->given_room) {
-    heed_tensor **more =
-        realloc(w->given, sizeof *more * (size_t)n->nin);
-    if (!more) return heed_fail_memory(sizeof *more * (size_t)n->nin);
-    w->given = more;
-    w->given_room = n->nin;
-  }
+  return true;
+}
+
+static bool make_room(walker *w, const heed_node *n) {
+  if (n->nin <= w->given_room) return true;
+  heed_tensor **more = realloc(w->given, sizeof *more * (size_t)n->nin);
+  if (!more) return heed_fail_memory(sizeof *more * (size_t)n->nin);
+  w->given = more;
+  w->given_room = n->nin;
+  return true;
+}
+
+static bool step(walker *w, heed_node *n) {
   for (int k = 0; n->hooks && k < n->nout; k++)
     if (n->out[k].grad && !run_hooks(w, n->hooks, k, &n->out[k].grad))
       return false;
   if (w->walk->nwanted && !collect_wanted(w, n)) return false;
-  if (!run_rule(w, n)) return false;
+  if (w->walk->wanted && !(n->path & HEED_PATH_PASSES)) return true;
+  if (!check_rule(w, n) || !make_room(w, n) || !run_rule(w, n)) return false;
   if (!w->walk->retain) spend(n);
   return true;
 }
@@ -314,9 +326,12 @@ static bool start(walker *w, heed_tensor *t, heed_tensor *gradient) {
 bool heed_backward(heed_tensor *const *t, heed_tensor *const *gradient, int n,
                    const heed_walk *walk) {
   walker w = {.walk = walk};
+  heed_path path = {0};
   bool ok = true, was = heed_grad_mode(walk->create_graph);
   for (int i = 0; ok && i < walk->nwanted; i++)
     ok = heed_family_sync(walk->wanted[i]);
+  for (int i = 0; ok && i < n; i++) ok = heed_family_sync(t[i]);
+  if (ok && walk->wanted) ok = heed_path_mark(&path, t, n, walk);
   for (int i = 0; ok && i < n; i++) ok = start(&w, t[i], gradient[i]);
   while (ok && w.size) {
     heed_node *node = pop(&w);
@@ -334,6 +349,7 @@ bool heed_backward(heed_tensor *const *t, heed_tensor *const *gradient, int n,
   }
   heed_grad_mode(was);
   while (w.size) leave(pop(&w)); /* after a failure */
+  heed_path_clear(&path);
   free(w.heap);
   free(w.given);
   return ok;

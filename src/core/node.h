@@ -48,6 +48,7 @@ typedef struct heed_node {
   uint64_t number; /* nodes are numbered as they are made: inputs first */
   bool spent;      /* backward has freed what was kept */
   const void *walk; /* that has it to visit, or is at it; else NULL */
+  uint8_t path;    /* marks of a walk for some gradients only, see path.h */
   int nin, nout, nattr;
   heed_edge *in;
   heed_end *out;
