@@ -171,7 +171,7 @@ wanted
 @return float tensor [.. Tq Tk]
 @raise when dtypes or shapes do not fit
 @usage local s = heed.core.ops.additive_scores(heed.zeros(2, 3),
-  heed.ones(4, 3), heed.ones(3)) --> tensor of shape (2, 4)
+  heed.ones(4, 3), heed.ones(3)) --> shape (2, 4)
 */
 static bool additive_scores_check(heed_call *c) {
   if (!check_qk(c) || !check_w(c)) return false;
