@@ -230,7 +230,9 @@ function F.mse_loss(x, target, options)
     options and options.reduction)
 end
 
-for _, family in ipairs {"masked", "additive"} do
+for _, family in ipairs {
+  "masked", "additive", "linear_attention", "pattern",
+} do
   for name, f in pairs(require("heed.nn.functional." .. family)) do
     F[name] = f
   end

@@ -147,14 +147,20 @@ function seed.seed_art_self_attention_numpy(c)
   return {out = out, weights = w}
 end
 
--- Scores scaled by a sigmoid of a number for each key.
-function seed.seed_art_adaptive(c)
-  local x = c.input.x
-  local span = c.weight.adaptive_span:slice(1, 1, x:size(2)):sigmoid()
-  return {out = single(x, x, x, {
-    causal = true, score = function(s) return s * span end,
-  })}
+-- Scores scaled by a sigmoid of a number for each key; or keys, fused.
+local function adaptive(fused)
+  return function(c)
+    local x = c.input.x
+    local span = c.weight.adaptive_span:slice(1, 1, x:size(2)):sigmoid()
+    if fused then
+      return {out = single(x, x * span:unsqueeze(-1), x, {causal = true})}
+    end
+    return {out = single(x, x, x, {
+      causal = true, score = function(s) return s * span end,
+    })}
+  end
 end
+seed.seed_art_adaptive = {adaptive(false), adaptive(true)}
 
 function seed.seed_art_linear_attention(c)
   local x = c.input.x
