@@ -29,6 +29,14 @@ for _, name in ipairs {
   heed[name] = core[name]
 end
 
+-- The names of the dtypes, for those who write heed.float64.
+for _, name in ipairs {
+  "bool", "uint8", "int32", "int64", "float16", "bfloat16", "float32",
+  "float64",
+} do
+  heed[name] = name
+end
+
 local methods <const> = core.methods
 methods.backward = core.backward
 methods.register_hook = core.register_hook

@@ -243,12 +243,3 @@ describe("attention", function()
       "window", said {casual = true})
   end)
 end)
-
-describe("sequence_mask", function()
-  it("is true for the first places", function()
-    assert.same({{true, false, false}, {true, true, true}},
-      F.sequence_mask({1, 3}):totable())
-    assert.same({{false, false}}, F.sequence_mask({0}, 2):totable())
-    assert.same({0, 0}, F.sequence_mask(heed.zeros({0}, "int64")).shape)
-  end)
-end)

@@ -171,4 +171,12 @@ describe("a cast", function()
     z:sum():backward()
     assert.equal("float32", x.grad.dtype)
   end)
+
+  it("names dtypes by words, which are fields of heed too", function()
+    for _, name in ipairs {"bool", "uint8", "int32", "int64", "float16",
+      "bfloat16", "float32", "float64"} do
+      assert.equal(name, heed[name])
+      assert.equal(name, heed.zeros({1}, {dtype = heed[name]}).dtype)
+    end
+  end)
 end)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "heed.h"
+#include "kernel/additive.h"
 #include "kernel/attention.h"
 #include "kernel/reduce.h"
 #include "kernel/scan.h"
@@ -187,6 +188,7 @@ typedef struct heed_kernels {
 
   /* attention.c, attention_plain.c; the floats */
   heed_attention_loops attention[HEED_NDTYPE];
+  heed_additive_loops additive[HEED_NDTYPE]; /* additive.c; the floats */
 
   heed_gemm_loops gemm[HEED_NDTYPE]; /* gemm.c; floats only */
 } heed_kernels;

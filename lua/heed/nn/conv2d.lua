@@ -1,12 +1,13 @@
 --- Conv2d: images through a window with learned weights.
 
 local check = require "heed.check"
-local convolve = require "heed.nn.convolve"
+local convolution = require "heed.nn.functional.convolution"
 local initialise = require "heed.nn.initialise"
 local Module = require "heed.nn.module"
 local parameter = require "heed.nn.parameter"
+local window = require "heed.nn.window"
 
-local conv2d <const> = convolve.functions.conv2d
+local conv2d <const> = convolution.conv2d
 
 local Conv2d = Module:extend("Conv2d")
 
@@ -41,7 +42,7 @@ function Conv2d:init(in_channels, out_channels, kernel, options)
     check.fail("Conv2d: in_channels %d and out_channels %d must be " ..
       "multiples of groups %d", in_channels, out_channels, groups)
   end
-  convolve.window("Conv2d", {down, across}, o) -- refuses what is wrong now
+  window.read("Conv2d", {down, across}, o) -- refuses what is wrong now
   self.kernel = {down, across}
   self.options = {stride = o.stride, padding = o.padding,
     dilation = o.dilation, groups = groups}

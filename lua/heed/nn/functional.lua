@@ -1,5 +1,6 @@
 --- F: the functions of networks, without parameters of their own.
 --
+-- Further ones are in `functional/`, a file a family.
 -- All ops of the group `functional` are here, with `relu`, `tanh`, `sigmoid`,
 -- `softmax` and `log_softmax`, which are also methods of tensors.
 
@@ -105,23 +106,6 @@ function F.scaled_dot_product_attention(q, k, v, options)
   local out, w = F.attend(SDPA, one(q), one(k), one(v), o, dropout,
     o.generator)
   return ops.squeeze(out, 1), w and ops.squeeze(w, 1)
-end
-
---- A mask of the first places of rows.
--- @param lens int64 tensor [..] or list: how many of each row
--- @tparam[opt] integer length of a row, the longest of `lens` by default
--- @return bool tensor [.. length], true for the first `lens` places
--- @usage F.sequence_mask({1, 3}) --> true false false / true true true
-function F.sequence_mask(lens, length)
-  if not check.is_tensor(lens) then
-    check.kind("sequence_mask", "lens", lens, "table")
-    lens = core.tensor(lens, {dtype = "int64"})
-  end
-  if length == nil then
-    length = lens:numel() > 0 and lens:max():item() or 0
-  end
-  check.integer("sequence_mask", "length", length, 0)
-  return ops.le(ops.arange(1, length), ops.unsqueeze(lens, -1))
 end
 
 -- -- activations -------------------------------------------------------------
@@ -246,6 +230,12 @@ function F.mse_loss(x, target, options)
     options and options.reduction)
 end
 
-for name, f in pairs(require "heed.nn.convolve".functions) do F[name] = f end
+for _, family in ipairs {
+  "masked", "additive", "linear_attention", "pattern", "convolution",
+} do
+  for name, f in pairs(require("heed.nn.functional." .. family)) do
+    F[name] = f
+  end
+end
 
 return F

@@ -63,36 +63,28 @@ end
 
 local function join_heads(x) return x:transpose(2, 3):flatten(-2, -1) end
 
--- Valid lengths, [B] or [B T], as a mask for scores [B T S].
-local function lens_mask(lens, length)
-  if not lens then return nil end
-  local mask = F("sequence_mask", lens, length)
-  return mask.ndim == 2 and mask:unsqueeze(2) or mask
-end
-
-local function masked_softmax(scores, lens)
-  local mask = lens_mask(lens, scores:size(-1)) or heed.ones({1}, "bool")
-  return F("masked_softmax", scores, mask)
-end
-
 -- -- the notebook: masked softmax, additive and dot-product attention ---------
 
 local function softmax_case(c)
-  return {y = masked_softmax(c.input.x or c.input.x2, c.input.valid_lens)}
+  return {y = F("masked_softmax", c.input.x or c.input.x2,
+    c.input.valid_lens)}
 end
 seed.seed_nb_masked_softmax, seed.seed_var_masked_softmax =
   softmax_case, softmax_case
 
--- w_v tanh(W_q q + W_k k) for every pair
-local function additive(c)
-  local i = c.input
-  local q = linear(c, "W_q", i.q or i.queries):unsqueeze(3) -- [B T 1 H]
-  local k = linear(c, "W_k", i.k or i.keys):unsqueeze(2) -- [B 1 S H]
-  local scores = linear(c, "w_v", (q + k):tanh()):squeeze(-1) -- [B T S]
-  local w = masked_softmax(scores, i.valid_lens)
-  return {out = w:matmul(i.v or i.values), attention_weights = w}
+-- Scores w_v tanh(W_q q + W_k k), with weights to see and without.
+local function additive(need_weights)
+  return function(c)
+    local i = c.input
+    local out, w = F("additive_attention",
+      linear(c, "W_q", i.q or i.queries), linear(c, "W_k", i.k or i.keys),
+      i.v or i.values, c.weight["w_v.weight"]:flatten(),
+      {valid_lens = i.valid_lens, need_weights = need_weights})
+    return {out = out, attention_weights = w}
+  end
 end
-seed.seed_nb_additive, seed.seed_var_additive = additive, additive
+seed.seed_nb_additive = {additive(true), additive(false)}
+seed.seed_var_additive = {additive(true), additive(false)}
 
 local function dot(need_weights)
   return function(c)
@@ -155,14 +147,20 @@ function seed.seed_art_self_attention_numpy(c)
   return {out = out, weights = w}
 end
 
--- Scores scaled by a sigmoid of a number for each key.
-function seed.seed_art_adaptive(c)
-  local x = c.input.x
-  local span = c.weight.adaptive_span:slice(1, 1, x:size(2)):sigmoid()
-  return {out = single(x, x, x, {
-    causal = true, score = function(s) return s * span end,
-  })}
+-- Scores scaled by a sigmoid of a number for each key; or keys, fused.
+local function adaptive(fused)
+  return function(c)
+    local x = c.input.x
+    local span = c.weight.adaptive_span:slice(1, 1, x:size(2)):sigmoid()
+    if fused then
+      return {out = single(x, x * span:unsqueeze(-1), x, {causal = true})}
+    end
+    return {out = single(x, x, x, {
+      causal = true, score = function(s) return s * span end,
+    })}
+  end
 end
+seed.seed_art_adaptive = {adaptive(false), adaptive(true)}
 
 function seed.seed_art_linear_attention(c)
   local x = c.input.x

@@ -3,42 +3,9 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local window = require "heed.nn.window"
 
 local ops <const> = core.ops
-
-local convolve = {}
-
--- A number for both directions, or {down, across}.
-local function pair(func, name, value, least)
-  if type(value) ~= "table" then value = {value, value} end
-  if #value ~= 2 then
-    check.fail("%s: %s must be an integer or {down, across}, got a list of %d",
-      func, name, #value)
-  end
-  return {check.integer(func, name, value[1], least),
-    check.integer(func, name, value[2], least)}
-end
-
---- Reads the options of a window: `stride`, `padding` (also "valid", "same")
--- and `dilation`, each an integer or {down, across}. Returns stride, the
--- padding above, left, below and right, and dilation.
-function convolve.window(func, kernel, o)
-  local stride = pair(func, "stride", o.stride or 1, 1)
-  local dilation = pair(func, "dilation", o.dilation or 1, 1)
-  local padding = o.padding or 0
-  if padding == "valid" then padding = 0 end
-  if padding ~= "same" then
-    local p = pair(func, "padding", padding, 0)
-    return stride, {p[1], p[2], p[1], p[2]}, dilation
-  end
-  if stride[1] ~= 1 or stride[2] ~= 1 then
-    check.fail('%s: padding "same" needs a stride of 1', func)
-  end
-  local down = dilation[1] * (kernel[1] - 1)
-  local across = dilation[2] * (kernel[2] - 1)
-  return stride, {down // 2, across // 2, down - down // 2,
-    across - across // 2}, dilation
-end
 
 local WINDOW <const> = {stride = true, padding = true, dilation = true}
 local CONV <const> = {
@@ -46,7 +13,6 @@ local CONV <const> = {
 }
 
 local F = {}
-convolve.functions = F
 
 --- Returns the windows of images as columns.
 -- @tparam tensor x [B C H W]
@@ -55,12 +21,12 @@ convolve.functions = F
 -- are as many as the pixels), `dilation` (1): integers or {down, across}
 -- @treturn tensor [B C*kh*kw L], a column for each of the L places
 -- @raise when the window does not fit
--- @usage local columns = F.unfold(heed.ones(1, 3, 8, 8), 3, {stride = 2})
+-- @usage heed.nn.functional.unfold(heed.ones(1, 3, 8, 8), 3, {stride = 2})
 function F.unfold(x, kernel, options)
   check.keys("unfold", options, WINDOW)
-  kernel = pair("unfold", "kernel", kernel, 1)
+  kernel = window.pair("unfold", "kernel", kernel, 1)
   return ops.im2col(x, kernel,
-    convolve.window("unfold", kernel, options or {}))
+    window.read("unfold", kernel, options or {}))
 end
 
 --- Returns the sum of columns, each pixel where `F.unfold` has taken it.
@@ -70,12 +36,12 @@ end
 -- @tparam[opt] table options as for `F.unfold`
 -- @treturn tensor [B C H W]
 -- @raise when the columns cannot come from such images
--- @usage local image = F.fold(heed.ones(1, 4, 4), 3, 2)
+-- @usage heed.nn.functional.fold(heed.ones(1, 4, 4), 3, 2)
 function F.fold(columns, size, kernel, options)
   check.keys("fold", options, WINDOW)
-  kernel = pair("fold", "kernel", kernel, 1)
-  return ops.col2im(columns, pair("fold", "size", size, 0), kernel,
-    convolve.window("fold", kernel, options or {}))
+  kernel = window.pair("fold", "kernel", kernel, 1)
+  return ops.col2im(columns, window.pair("fold", "size", size, 0), kernel,
+    window.read("fold", kernel, options or {}))
 end
 
 -- x [B C H W], weight [O C/groups kh kw], both tensors; sizes that fit.
@@ -104,7 +70,7 @@ end
 
 -- The windows; a window of one pixel at every place is the image itself.
 local function columns_of(x, kernel, o)
-  local stride, padding, dilation = convolve.window("conv2d", kernel, o)
+  local stride, padding, dilation = window.read("conv2d", kernel, o)
   local columns = ops.im2col
   if kernel[1] * kernel[2] * stride[1] * stride[2] == 1 and
     padding[1] + padding[2] == 0 then
@@ -127,8 +93,8 @@ end
 -- @treturn tensor [B O OH OW], with OH = floor((H + 2 padding - dilation (kh -
 -- 1) - 1) / stride) + 1
 -- @raise when sizes do not fit
--- @usage local y = F.conv2d(heed.ones(1, 3, 8, 8), heed.ones(4, 3, 3, 3), nil,
---   {padding = "same"}) -- [1 4 8 8]
+-- @usage heed.nn.functional.conv2d(heed.ones(1, 3, 8, 8),
+--   heed.ones(4, 3, 3, 3), nil, {padding = "same"}) -- [1 4 8 8]
 function F.conv2d(x, weight, bias, options)
   check.keys("conv2d", options, CONV)
   local o <const> = options or {}
@@ -154,4 +120,4 @@ function F.conv2d(x, weight, bias, options)
   return y + ops.reshape(bias, {out, 1, 1})
 end
 
-return convolve
+return F

@@ -1,0 +1,143 @@
+--- linear_attention: attention in a time linear in the length, taken into
+-- `nn.functional`.
+
+local check = require "heed.check"
+local core = require "heed.core"
+
+local ops <const> = core.ops
+local matmul <const>, transpose <const> = ops.matmul, ops.transpose
+
+local F = {}
+
+local NAME <const> = "linear_attention"
+local OPTIONS <const> = {
+  causal = true, feature = true, eps = true, key_mask = true,
+}
+
+-- Positions of a chunk. Products within chunks grow with it, the sums that are
+-- carried from one to the next are T / CHUNK.
+local CHUNK <const> = 64
+
+local function elu_feature(x) return ops.add(ops.elu(x), 1) end
+
+local function read_feature(feature)
+  if feature == nil or feature == "elu" then return elu_feature end
+  if type(feature) == "function" then return feature end
+  check.fail('%s: feature must be "elu" or a function of a tensor, got %s',
+    NAME, check.show(feature))
+end
+
+local function check_inputs(q, k, v)
+  check.tensor(NAME, "q", q)
+  check.tensor(NAME, "k", k)
+  check.tensor(NAME, "v", v)
+  local n, a, b, c = q.ndim, q.shape, k.shape, v.shape
+  local same = n >= 2 and k.ndim == n and v.ndim == n
+  for d = 1, same and n or 0 do
+    same = same and (d == n or b[d] == c[d]) and (d == n - 1 or d == n or
+      a[d] == b[d]) and (d ~= n or a[d] == b[d])
+  end
+  if not same then
+    check.fail("%s: q %s, k %s and v %s must be [.. Tq D], [.. Tk D] and " ..
+      "[.. Tk Dv]", NAME, check.shape(a), check.shape(b), check.shape(c))
+  end
+end
+
+local function check_mask(key_mask)
+  if check.is_tensor(key_mask) and key_mask.dtype == "bool" then return end
+  check.fail("%s: key_mask must be a bool tensor, true where attending is " ..
+    "allowed, got %s", NAME, check.show(key_mask))
+end
+
+-- phi(q) (phi(k)^T v)
+local function everywhere(q, k, v)
+  return matmul(q, matmul(transpose(k, -1, -2), v))
+end
+
+-- [.. T D] from position `first` on as [.. n size D]
+local function chunks(x, first, n, size)
+  local shape = x.shape
+  local last <const> = #shape
+  shape[last + 1], shape[last], shape[last - 1] = shape[last], size, n
+  x = ops.slice(x, -2, first, first + n * size - 1)
+  return ops.reshape(x, shape)
+end
+
+-- n chunks [.. n size D], where `before` [.. 1 D Dv] is k^T v of those before
+-- them: their results [.. n * size Dv], and k^T v of all
+local function scan(q, k, v, before)
+  local n <const> = q:size(-3)
+  local own = matmul(transpose(k, -1, -2), v)
+  local running = ops.cumsum(ops.cat({before, own}, -3), -3)
+  local scores = ops.tril(matmul(q, transpose(k, -1, -2)))
+  local out = ops.add(matmul(q, ops.slice(running, -3, 1, n)),
+    matmul(scores, v))
+  return ops.flatten(out, -3, -2), ops.slice(running, -3, n + 1, n + 1)
+end
+
+-- As many whole chunks as there are, then one of what is left.
+local function causally(q, k, v)
+  local length <const> = q:size(-2)
+  if length == 0 then return everywhere(q, k, v) end
+  local whole <const>, rest <const> = length // CHUNK, length % CHUNK
+  local shape = q.shape
+  local n <const> = #shape
+  shape[n - 1], shape[n], shape[n + 1] = 1, q:size(-1), v:size(-1)
+  local before = ops.zeros(shape, q.dtype)
+  local parts = {}
+  local function add(first, count, size)
+    parts[#parts + 1], before = scan(chunks(q, first, count, size),
+      chunks(k, first, count, size), chunks(v, first, count, size), before)
+  end
+  if whole > 0 then add(1, whole, CHUNK) end
+  if rest > 0 then add(whole * CHUNK + 1, 1, rest) end
+  return parts[2] and ops.cat(parts, -2) or parts[1]
+end
+
+--- Linear attention (Katharopoulos et al., 2020): for each query the mean of
+-- the values, weighted with phi(q) . phi(k) in place of e^(q . k).
+--
+--     phi(q) (phi(k)^T v) / (phi(q) . sum of phi(k) + eps)
+--
+-- The products in brackets are made first, so that time and memory are linear
+-- in Tq and Tk, forward and backward. Made of ops, so it can be differentiated
+-- again.
+-- @param q float tensor [.. Tq D]
+-- @param k float tensor [.. Tk D]
+-- @param v float tensor [.. Tk Dv]
+-- @tparam[opt] table options
+--
+-- * `causal`: query i sees keys 1 .. i; there must be as many
+-- * `feature`: phi: `"elu"`, the default, is elu(x) + 1; or a function of a
+--   tensor [.. T D] that gives one [.. T F], not negative
+-- * `key_mask`: bool tensor that broadcasts to [.. Tk], the dimensions before
+--   the last three of k (its heads left out); **true = may attend**
+-- * `eps`: added to the sums that are divided by, 1e-6 by default
+-- @return float tensor [.. Tq Dv]
+-- @raise for an unknown option, and when shapes do not fit
+-- @usage local x = heed.ones(1, 3, 2)
+-- local out = heed.nn.functional.linear_attention(x, x, x, {causal = true})
+--   --> 1 1 1 1 1 1
+function F.linear_attention(q, k, v, options)
+  check.keys(NAME, options, OPTIONS)
+  local o = options or {}
+  check_inputs(q, k, v)
+  if o.causal and q:size(-2) ~= k:size(-2) then
+    check.fail("%s: causal needs as many queries as keys, got %d and %d",
+      NAME, q:size(-2), k:size(-2))
+  end
+  local phi = read_feature(o.feature)
+  local eps = check.number(NAME, "eps", o.eps or 1e-6, 0)
+  q, k = phi(q), phi(k)
+  if o.key_mask ~= nil then
+    check_mask(o.key_mask)
+    local keep = ops.unsqueeze(o.key_mask, -1)
+    if k.ndim > 2 then keep = ops.unsqueeze(keep, -3) end
+    k, v = ops.where(keep, k, 0), ops.where(keep, v, 0)
+  end
+  local out = (o.causal and causally or everywhere)(q, k, v)
+  local seen = o.causal and ops.cumsum(k, -2) or ops.sum(k, -2, true)
+  return ops.div(out, ops.add(ops.sum(ops.mul(q, seen), -1, true), eps))
+end
+
+return F

@@ -1,0 +1,51 @@
+--- Rows of the scores of additive attention.
+
+local heed = require "heed"
+local sample = require "spec.support.sample"
+
+local real <const>, other <const> = sample.real, sample.other
+local positive <const>, bool <const> = sample.positive, sample.bool
+local whole <const> = sample.whole
+
+local rows = {}
+
+rows.additive_scores = {
+  cases = {
+    {real {2, 3, 4}, other {2, 2, 4}, positive {4}},
+    {real {3, 9}, other {5, 9}, other {9}},
+    {real {2, 2, 3, 2}, other {2, 2, 4, 2}, other {2}, bool {2, 1, 3, 4}},
+    {real {2, 5, 3}, other {2, 3, 3}, other {3}, bool {2, 1, 3}},
+    {real {5, 3}, other {3, 3}, other {3}, bool {5, 1}},
+    -- beyond what e^2x can hold
+    {real {2, 3, 4} * 30, other {2, 2, 4} * 30, positive {4}},
+    {real {1, 1}, other {1, 1}, other {1}},
+    {real {0, 3, 2}, other {0, 4, 2}, other {2}},
+    {real {2, 0, 2}, other {2, 4, 2}, other {2}},
+    {real {2, 3, 2}, other {2, 0, 2}, other {2}},
+    {real {2, 3, 0}, other {2, 4, 0}, other {0}},
+  },
+  errors = {
+    {{real {2, 3, 4}, real {2, 3, 5}, real {4}},
+      "additive_scores: q [2 3 4] and k [2 3 5] must agree in all sizes " ..
+        "but the last but one, time"},
+    {{real {2, 3, 4}, real {3, 3, 4}, real {4}},
+      "additive_scores: q [2 3 4] and k [3 3 4] must agree in all sizes " ..
+        "but the last but one, time"},
+    {{real {4}, real {3, 4}, real {4}},
+      "additive_scores: q must have at least 2 dimensions, got float64 [4]"},
+    {{real {3, 4}, real {2, 4}, real {3}},
+      "additive_scores: w must be [4], one number a column of q [3 4], got " ..
+        "[3]"},
+    {{real {3, 4}, real {2, 4}, heed.ones(4)},
+      "additive_scores: q, k and w must have one dtype, got float64, " ..
+        "float64 and float32"},
+    {{real {3, 4}, real {2, 4}, real {4}, real {3, 2}},
+      "additive_scores: mask must be bool, got float64 [3 2]"},
+    {{real {3, 4}, real {2, 4}, real {4}, bool {3, 3}},
+      "additive_scores: mask [3 3] does not broadcast to [3 2]"},
+    {{whole({3, 4}, 1, 3), whole({2, 4}, 1, 3), whole({4}, 1, 3)},
+      "additive_scores: q must be float32 or float64, got int64 [3 4]"},
+  },
+}
+
+return rows
