@@ -45,9 +45,9 @@ describe("linear attention", function()
     -- torch 2.13: x = torch.arange(6.).view(3, 2) / 4 - 0.5; f = F.elu(x) + 1;
     -- w = f @ f.T; (w / w.sum(-1, keepdim=True)) @ x, and with w.tril()
     local x = heed.arange(1, 6):to("float32"):reshape {3, 2} / 4 - 0.75
-    near(attend(x, x, x, {eps = 0}), 
+    near(attend(x, x, x, {eps = 0}),
       {{0.1344779, 0.384478}, {0.134576, 0.384576}, {0.1348303, 0.3848303}})
-    near(attend(x, x, x, {eps = 0, causal = true}), 
+    near(attend(x, x, x, {eps = 0, causal = true}),
       {{-0.5, -0.25}, {-0.1907085, 0.05929155}, {0.1348303, 0.3848303}})
   end)
 
