@@ -43,7 +43,7 @@ add("additive, lengths 32 to 256", words, function(q, k, v, w)
   return F.additive_attention(q, k, v, w, {valid_lens = lens})
 end)
 
-for _, length in ipairs {4000, 16000} do
+for _, length in ipairs {8000, 16000} do
   local long <const> = {1, 8, length, 64}
   local list <const> = inputs(long, long, long)
   add("linear " .. length, list, F.linear_attention)

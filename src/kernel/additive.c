@@ -59,6 +59,7 @@ VEC_INLINE void store_lanes(float *p, vf v, int64_t n) {
 
 /* A panel of keys, columns beside rows: [size VF]. */
 typedef struct panel {
+  int64_t first;    /* key, or -1: none is packed */
   float *raw, *exp; /* k and e^2k */
   vi calm;          /* the keys that are */
 } panel;
@@ -69,6 +70,8 @@ static size_t forward_room(const heed_additive *a, int64_t rows) {
 }
 
 static void pack_keys(const heed_additive *a, int64_t j, panel *p) {
+  if (p->first == j) return;
+  p->first = j;
   const float *k = (const float *)a->k + j * a->size;
   const int64_t n = least(a->tk - j, VF);
   p->calm = vi_all(-1);
@@ -125,7 +128,7 @@ static vf any_scores(int64_t size, const float *q, const float *raw,
 /* Scores of rows i .. of at most TILE for keys j ..; eq and calm: of these
    rows. */
 static void forward_tile(const heed_additive *a, int64_t i, int64_t rows,
-                         int64_t j, const panel *p, const float *eq,
+                         int64_t j, panel *p, const float *eq,
                          const uint8_t *calm) {
   const int64_t n = least(a->tk - j, VF);
   const float *row[TILE];
@@ -137,7 +140,10 @@ static void forward_tile(const heed_additive *a, int64_t i, int64_t rows,
     keep[r] = r < rows ? load_mask(a, i + r, j, n) : (vi){0};
     any |= keep[r];
   }
-  if (vi_any(any)) calm_scores(a->size, row, p->exp, a->w, score);
+  if (vi_any(any)) {
+    pack_keys(a, j, p);
+    calm_scores(a->size, row, p->exp, a->w, score);
+  }
   for (int r = 0; r < rows; r++) {
     vi good = calm[r] ? p->calm : (vi){0};
     if (vi_any(~good & keep[r])) {
@@ -151,40 +157,39 @@ static void forward_tile(const heed_additive *a, int64_t i, int64_t rows,
 
 static void forward_float32(const heed_additive *a, int64_t begin,
                             int64_t end, void *room) {
-  panel p = {.raw = room, .exp = (float *)room + a->size * VF};
+  panel p = {.first = -1, .raw = room, .exp = (float *)room + a->size * VF};
   float *eq = p.exp + a->size * VF;
   int64_t floats = 2 * a->size * VF + (end - begin) * a->size;
   uint8_t *calm = (uint8_t *)((float *)room + up(floats, 16));
   for (int64_t i = begin; i < end; i++)
     calm[i - begin] = pack_query(a->size, (const float *)a->q + i * a->size,
                                  eq + (i - begin) * a->size);
-  for (int64_t j = 0; j < a->tk; j += VF) {
-    pack_keys(a, j, &p);
+  for (int64_t j = 0; j < a->tk; j += VF)
     for (int64_t i = begin; i < end; i += TILE)
       forward_tile(a, i, least(end - i, TILE), j, &p,
                    eq + (i - begin) * a->size, calm + (i - begin));
-  }
 }
 
 /* ---- backward ----------------------------------------------------------- */
 
-/* Columns e .. e + n - 1 of all keys, and TILE rows of grad. */
+/* Columns e .. e + n - 1 of all keys. */
 typedef struct block {
   int64_t e, n;
   float *exp, *dk; /* [tk VF]: e^2k, and dk / w so far */
-  float *grad;     /* [tk TILE] */
+  float *zeros;    /* [tk], the gradient of rows that are not there */
   uint8_t *calm;   /* [tk] */
 } block;
 
 static size_t backward_room(const heed_additive *a) {
-  return (size_t)a->tk * (sizeof(float) * (2 * VF + TILE) + 1);
+  return (size_t)a->tk * (sizeof(float) * (2 * VF + 1) + 1);
 }
 
 static block pack_block(const heed_additive *a, int64_t e, int64_t n,
                         float *room) {
   block b = {.e = e, .n = n, .exp = room, .dk = room + a->tk * VF};
-  b.grad = b.dk + a->tk * VF;
-  b.calm = (uint8_t *)(b.grad + a->tk * TILE);
+  b.zeros = b.dk + a->tk * VF;
+  b.calm = (uint8_t *)(b.zeros + a->tk);
+  memset(b.zeros, 0, sizeof(float) * (size_t)a->tk);
   const float *k = (const float *)a->k + e;
   for (int64_t j = 0; j < a->tk; j++) {
     vf x = load_lanes(k + j * a->size, n);
@@ -195,10 +200,11 @@ static block pack_block(const heed_additive *a, int64_t e, int64_t n,
   return b;
 }
 
-/* The gradients of TILE queries: dq / w, and what they add to dw. */
-typedef struct sums {
-  vf dq[TILE], dw;
-} sums;
+/* TILE queries: their rows of grad, and of dq / w; what they add to dw. */
+typedef struct tile {
+  const float *grad[TILE];
+  vf q[TILE], exp[TILE], dq[TILE], dw;
+} tile;
 
 VEC_INLINE void add_pair(float grad, vf t, vf *dq, vf *dk, vf *dw) {
   vf slope = grad * (1.0f - t * t);
@@ -209,58 +215,55 @@ VEC_INLINE void add_pair(float grad, vf t, vf *dq, vf *dk, vf *dw) {
 
 /* Key j with each query, where one of them may be NaN or large. */
 static void any_pairs(const heed_additive *a, const block *b, int64_t j,
-                      const vf *q, sums *s) {
+                      tile *t) {
   vf k = load_lanes((const float *)a->k + j * a->size + b->e, b->n);
   vf dk = vf_load(b->dk + j * VF);
   for (int r = 0; r < TILE; r++) {
-    float grad = b->grad[j * TILE + r];
-    if (grad != 0) add_pair(grad, vf_tanh(q[r] + k), &s->dq[r], &dk, &s->dw);
+    float grad = t->grad[r][j];
+    if (grad != 0) add_pair(grad, vf_tanh(t->q[r] + k), &t->dq[r], &dk, &t->dw);
   }
   vf_store(b->dk + j * VF, dk);
 }
 
-static void calm_pairs(const heed_additive *a, const block *b, const vf *q,
-                       const vf *eq, sums *result) {
-  sums s = *result;
-  for (int64_t j = 0; j < a->tk; j++) {
-    const float *grad = b->grad + j * TILE;
+/* The keys from j on up to one that is not calm, which it returns. */
+static int64_t calm_pairs(const heed_additive *a, const block *b, int64_t j,
+                          tile *result) {
+  tile t = *result;
+  for (; j < a->tk && b->calm[j]; j++) {
+    float grad[TILE];
+    UNROLL for (int r = 0; r < TILE; r++) grad[r] = t.grad[r][j];
     if (grad[0] == 0 && grad[1] == 0 && grad[2] == 0 && grad[3] == 0) continue;
-    if (!b->calm[j]) {
-      *result = s;
-      any_pairs(a, b, j, q, result);
-      s = *result;
-      continue;
-    }
     const vf ek = vf_load(b->exp + j * VF);
     vf dk = vf_load(b->dk + j * VF);
     UNROLL for (int r = 0; r < TILE; r++)
-      add_pair(grad[r], tanh_of(eq[r], ek), &s.dq[r], &dk, &s.dw);
+      add_pair(grad[r], tanh_of(t.exp[r], ek), &t.dq[r], &dk, &t.dw);
     vf_store(b->dk + j * VF, dk);
   }
-  *result = s;
+  *result = t;
+  return j;
 }
 
-/* Rows i .. of at most TILE: writes dq / w, gives their part of dw. */
+/* Rows i .. of at most TILE: writes dq, gives their part of dw. */
 static vf backward_tile(const heed_additive *a, const block *b, int64_t i,
                         vf w) {
   const int64_t rows = least(a->tq - i, TILE);
-  vf q[TILE], eq[TILE];
+  tile t = {.dw = {0}};
   vi calm = vi_all(-1);
   for (int r = 0; r < TILE; r++) {
-    const float *row = (const float *)a->q + (i + r) * a->size + b->e;
-    const float *grad = (const float *)a->grad + (i + r) * a->tk;
-    q[r] = r < rows ? load_lanes(row, b->n) : (vf){0};
-    eq[r] = vf_exp(2.0f * q[r]);
-    calm &= is_calm(q[r]);
-    for (int64_t j = 0; j < a->tk; j++)
-      b->grad[j * TILE + r] = r < rows ? grad[j] : 0;
+    const float *q = (const float *)a->q + (i + r) * a->size + b->e;
+    t.grad[r] = r < rows ? (const float *)a->grad + (i + r) * a->tk : b->zeros;
+    t.q[r] = r < rows ? load_lanes(q, b->n) : (vf){0};
+    t.exp[r] = vf_exp(2.0f * t.q[r]);
+    calm &= is_calm(t.q[r]);
   }
-  sums s = {0};
-  if (!vi_any(~calm)) calm_pairs(a, b, q, eq, &s);
-  else for (int64_t j = 0; j < a->tk; j++) any_pairs(a, b, j, q, &s);
+  const bool all_calm = !vi_any(~calm);
+  for (int64_t j = 0; j < a->tk; j++) {
+    if (all_calm) j = calm_pairs(a, b, j, &t);
+    if (j < a->tk) any_pairs(a, b, j, &t);
+  }
   for (int r = 0; r < rows; r++)
-    store_lanes((float *)a->dq + (i + r) * a->size + b->e, s.dq[r] * w, b->n);
-  return s.dw;
+    store_lanes((float *)a->dq + (i + r) * a->size + b->e, t.dq[r] * w, b->n);
+  return t.dw;
 }
 
 static void backward_float32(const heed_additive *a, int64_t begin,

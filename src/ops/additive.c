@@ -19,7 +19,7 @@
 enum { Q, K, W, MASK };        /* inputs */
 enum { GRAD = MASK, NPLAIN };  /* of the backward op: all but the mask */
 
-#define ROWS 64     /* queries of a unit: the keys are packed once for them */
+#define ROWS 128    /* queries of a unit: the keys are packed once for them */
 #define TANHS 16384 /* worth a thread */
 
 /* -- checks -- */

@@ -1,4 +1,4 @@
---- Rows of the scores of additive attention.
+--- Rows of additive and of linear attention.
 
 local heed = require "heed"
 local sample = require "spec.support.sample"
@@ -45,6 +45,37 @@ rows.additive_scores = {
       "additive_scores: mask [3 3] does not broadcast to [3 2]"},
     {{whole({3, 4}, 1, 3), whole({2, 4}, 1, 3), whole({4}, 1, 3)},
       "additive_scores: q must be float32 or float64, got int64 [3 4]"},
+  },
+}
+
+rows.causal_product = {
+  cases = {
+    {real {2, 3, 4}, other {2, 3, 4}, positive {2, 3, 2}},
+    {real {2, 3, 4}, other {2, 3, 4}, positive {2, 3, 2}, true},
+    -- more than a chunk
+    {real {70, 1}, other {70, 1}, positive {70, 2}},
+    {real {70, 1}, other {70, 1}, positive {70, 2}, {reverse = true}},
+    {real {2, 2, 3, 1}, other {2, 2, 3, 1}, positive {2, 2, 3, 1}},
+    {real {1, 1}, other {1, 1}, other {1, 1}},
+    {real {0, 3, 2}, other {0, 3, 2}, other {0, 3, 2}},
+    {real {2, 0, 2}, other {2, 0, 2}, other {2, 0, 2}},
+    {real {2, 3, 0}, other {2, 3, 0}, other {2, 3, 2}},
+    {real {2, 3, 2}, other {2, 3, 2}, other {2, 3, 0}},
+  },
+  errors = {
+    {{real {2, 3, 4}, real {2, 3, 5}, real {2, 3, 4}},
+      "causal_product: q [2 3 4], k [2 3 5] and v [2 3 4] must be " ..
+        "[.. T D], [.. T D] and [.. T Dv]"},
+    {{real {2, 3, 4}, real {2, 3, 4}, real {2, 2, 4}},
+      "causal_product: q [2 3 4], k [2 3 4] and v [2 2 4] must be " ..
+        "[.. T D], [.. T D] and [.. T Dv]"},
+    {{real {4}, real {4}, real {4}},
+      "causal_product: q must have at least 2 dimensions, got float64 [4]"},
+    {{real {3, 4}, real {3, 4}, heed.ones(3, 4)},
+      "causal_product: q, k and v must have one dtype, got float64, " ..
+        "float64 and float32"},
+    {{whole({3, 4}, 1, 3), whole({3, 4}, 1, 3), whole({3, 4}, 1, 3)},
+      "causal_product: q must be float32 or float64, got int64 [3 4]"},
   },
 }
 

@@ -5,7 +5,6 @@ local check = require "heed.check"
 local core = require "heed.core"
 
 local ops <const> = core.ops
-local matmul <const>, transpose <const> = ops.matmul, ops.transpose
 
 local F = {}
 
@@ -13,10 +12,6 @@ local NAME <const> = "linear_attention"
 local OPTIONS <const> = {
   causal = true, feature = true, eps = true, key_mask = true,
 }
-
--- Positions of a chunk. Products within chunks grow with it, the sums that are
--- carried from one to the next are T / CHUNK.
-local CHUNK <const> = 64
 
 local function elu_feature(x) return ops.add(ops.elu(x), 1) end
 
@@ -51,47 +46,7 @@ end
 
 -- phi(q) (phi(k)^T v)
 local function everywhere(q, k, v)
-  return matmul(q, matmul(transpose(k, -1, -2), v))
-end
-
--- [.. T D] from position `first` on as [.. n size D]
-local function chunks(x, first, n, size)
-  local shape = x.shape
-  local last <const> = #shape
-  shape[last + 1], shape[last], shape[last - 1] = shape[last], size, n
-  x = ops.slice(x, -2, first, first + n * size - 1)
-  return ops.reshape(x, shape)
-end
-
--- n chunks [.. n size D], where `before` [.. 1 D Dv] is k^T v of those before
--- them: their results [.. n * size Dv], and k^T v of all
-local function scan(q, k, v, before)
-  local n <const> = q:size(-3)
-  local own = matmul(transpose(k, -1, -2), v)
-  local running = ops.cumsum(ops.cat({before, own}, -3), -3)
-  local scores = ops.tril(matmul(q, transpose(k, -1, -2)))
-  local out = ops.add(matmul(q, ops.slice(running, -3, 1, n)),
-    matmul(scores, v))
-  return ops.flatten(out, -3, -2), ops.slice(running, -3, n + 1, n + 1)
-end
-
--- As many whole chunks as there are, then one of what is left.
-local function causally(q, k, v)
-  local length <const> = q:size(-2)
-  if length == 0 then return everywhere(q, k, v) end
-  local whole <const>, rest <const> = length // CHUNK, length % CHUNK
-  local shape = q.shape
-  local n <const> = #shape
-  shape[n - 1], shape[n], shape[n + 1] = 1, q:size(-1), v:size(-1)
-  local before = ops.zeros(shape, q.dtype)
-  local parts = {}
-  local function add(first, count, size)
-    parts[#parts + 1], before = scan(chunks(q, first, count, size),
-      chunks(k, first, count, size), chunks(v, first, count, size), before)
-  end
-  if whole > 0 then add(1, whole, CHUNK) end
-  if rest > 0 then add(whole * CHUNK + 1, 1, rest) end
-  return parts[2] and ops.cat(parts, -2) or parts[1]
+  return ops.matmul(q, ops.matmul(ops.transpose(k, -1, -2), v))
 end
 
 --- Linear attention (Katharopoulos et al., 2020): for each query the mean of
@@ -135,9 +90,9 @@ function F.linear_attention(q, k, v, options)
     if k.ndim > 2 then keep = ops.unsqueeze(keep, -3) end
     k, v = ops.where(keep, k, 0), ops.where(keep, v, 0)
   end
-  local out = (o.causal and causally or everywhere)(q, k, v)
+  local product = o.causal and ops.causal_product or everywhere
   local seen = o.causal and ops.cumsum(k, -2) or ops.sum(k, -2, true)
-  return ops.div(out, ops.add(ops.sum(ops.mul(q, seen), -1, true), eps))
+  return ops.div(product(q, k, v), ops.add(ops.sum(ops.mul(q, seen), -1, true), eps))
 end
 
 return F

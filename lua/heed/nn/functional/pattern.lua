@@ -23,8 +23,9 @@ local F = {}
 -- @tparam[opt] table options `ramp`: its length, 32 by default
 -- @return float tensor: span broadcast with [Tq Tk]
 -- @raise when span is no float tensor or a number is out of range
--- @usage heed.nn.functional.span_bias(heed.tensor {0.0}, 1, 3, {ramp = 2}):exp()
---   --> 0 0.5 1
+-- @usage local bias = heed.nn.functional.span_bias(heed.tensor {0.0}, 1, 3,
+--   {ramp = 2})
+-- return bias:exp() --> 0 0.5 1
 function F.span_bias(span, tq, tk, options)
   local func <const> = "span_bias"
   check.tensor(func, "span", span)
