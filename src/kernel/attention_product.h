@@ -181,6 +181,13 @@ typedef enum product_kind {
   RESCALE /* C[i] = gain[i] * C[i] + (A B)[i] */
 } product_kind;
 
+/* What is to stand at `to`, given a sum of A B. */
+VEC_INLINE vf joined(product_kind kind, vf sum, const float *to,
+                     const float *gain) {
+  if (kind == ADD) return vf_load(to) + sum;
+  return kind == SET ? sum : vf_load(to) * *gain + sum;
+}
+
 /* rows x (vecs * VF) elements of C; rows, vecs and kind are constants where
    this is used. */
 VEC_INLINE void tile(int rows, int vecs, product_kind kind, int64_t depth,
@@ -188,10 +195,7 @@ VEC_INLINE void tile(int rows, int vecs, product_kind kind, int64_t depth,
                      int64_t c_row, const float *gain) {
   vf sum[TILE][2];
   UNROLL for (int i = 0; i < rows; i++)
-    UNROLL for (int v = 0; v < vecs; v++) {
-      sum[i][v] = kind == SET ? (vf){0} : vf_load(c + i * c_row + v * VF);
-      if (kind == RESCALE) sum[i][v] *= gain[i];
-    }
+    UNROLL for (int v = 0; v < vecs; v++) sum[i][v] = (vf){0};
   for (int64_t k = 0; k < depth; k++) {
     vf right[2];
     UNROLL for (int v = 0; v < vecs; v++)
@@ -202,8 +206,10 @@ VEC_INLINE void tile(int rows, int vecs, product_kind kind, int64_t depth,
     }
   }
   UNROLL for (int i = 0; i < rows; i++)
-    UNROLL for (int v = 0; v < vecs; v++)
-      vf_store(c + i * c_row + v * VF, sum[i][v]);
+    UNROLL for (int v = 0; v < vecs; v++) {
+      float *to = c + i * c_row + v * VF;
+      vf_store(to, joined(kind, sum[i][v], to, gain + i));
+    }
 }
 
 #define TILE_ROWS(rows)                                               \
@@ -241,13 +247,12 @@ static void tile_skipping(product_kind kind, int64_t rows, int64_t n,
   for (int64_t i = 0; i < rows; i++)
     for (int64_t v = 0; v < n; v += VF) {
       float *to = c + i * c_row + v;
-      vf sum = kind == SET ? (vf){0} : vf_load(to);
-      if (kind == RESCALE) sum *= gain[i];
+      vf sum = {0};
       for (int64_t k = 0; k < depth; k++) {
         float left = a.data[i * a.row + k * a.step];
         if (left != 0) sum += vf_all(left) * vf_load(b + k * step + v);
       }
-      vf_store(to, sum);
+      vf_store(to, joined(kind, sum, to, gain + i));
     }
 }
 
