@@ -4,9 +4,12 @@
 
 The heed program runs bench/NAME.lua as a child, which answers with the time of
 one case at a time, in turns with PyTorch; the least of several rounds counts.
-Cases are {name: function} or {name: (count, function)}.
+Cases are {name: function} or {name: (count, function)}. Of those whose number
+of floating-point operations is told, the share of the cores' peak is shown
+too, which bench/peak.c measures in the same rounds (`ninja peak` builds it).
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -33,26 +36,46 @@ def arguments():
     return threads, program, rounds
 
 
-def compare(script, cases):
-    """Times every case of bench/`script`, and prints a table."""
+class Child:
+    """A program that answers a line with a number."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True,
+                                        bufsize=1)
+
+    def ask(self, line=""):
+        self.process.stdin.write(line + "\n")
+        return float(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def compare(script, cases, flops=None):
+    """Times every case of bench/`script`, and prints a table. `flops` are the
+    operations of a case, by its name."""
+    flops = flops or {}
     threads, program, rounds = arguments()
     torch.set_num_threads(threads)
-    child = subprocess.Popen([program, script, str(threads), "serve"],
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             text=True, bufsize=1)
-
-    def ours(name):
-        child.stdin.write(name + "\n")
-        return float(child.stdout.readline())
-
-    best = {}
+    heed = Child(program, script, str(threads), "serve")
+    meter = Child(os.path.join(os.path.dirname(program), "peak"),
+                  str(threads)) if flops else None
+    best, peak = {}, 0
     for _ in range(rounds):
         for name, case in cases.items():
-            pair = ours(name), seconds(case)
+            pair = heed.ask(name), seconds(case)
             best[name] = [min(p) for p in zip(best.get(name, pair), pair)]
-    child.stdin.close()
-    child.wait()
+            if meter:
+                peak = max(peak, meter.ask())
+    heed.end()
     print(f"{threads} threads; microseconds, and heed's part of PyTorch's")
-    for name, (heed, peer) in best.items():
-        print(f"{name:32} heed {heed * 1e6:11.3f}  torch {peer * 1e6:11.3f}"
-              f"  {heed / peer:6.3f}")
+    if meter:
+        meter.end()
+        print(f"peak {peak:.1f} GFLOP/s; % of it: heed, PyTorch")
+    for name, (ours, peer) in best.items():
+        shares = [f"{flops[name] / t / peak * 1e-7:7.1f} %"
+                  for t in (ours, peer)] if name in flops else []
+        print(f"{name:32} heed {ours * 1e6:11.3f}  torch {peer * 1e6:11.3f}"
+              f"  {ours / peer:6.3f}", *shares)

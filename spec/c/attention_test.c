@@ -263,7 +263,7 @@ static double drop_factor(const sample *s, const int64_t *i) {
 
 /* One row of the result. */
 static void reference_row(const sample *s, int64_t *i, double *out) {
-  double weight[128], top = -INFINITY, sum = 0;
+  double weight[512], top = -INFINITY, sum = 0;
   for (int64_t e = 0; e < s->dv; e++) out[e] = 0;
   for (i[COL] = 0; i[COL] < s->tk; i[COL]++) {
     weight[i[COL]] = may_attend(s, i) ? score(s, i) : -INFINITY;
@@ -456,12 +456,12 @@ static void test_samples(heed_dtype dtype, int times, int tq, int tk, int d,
 }
 
 /* Larger sizes, float32 against float64, and with other threads. */
-static void test_large(void) {
+static void test_large(int times, int tq, int tk, int d, const char *name) {
   double worst = 0;
   bool same = true;
   state = 7;
-  for (int n = 0; n < 40; n++) {
-    sample s = random_sample(90, 90, 70);
+  for (int n = 0; n < times; n++) {
+    sample s = random_sample(tq, tk, d);
     result fast, exact, other;
     heed_set_num_threads(1);
     bool ok = run(&s, HEED_FLOAT32, true, &fast) &&
@@ -469,7 +469,7 @@ static void test_large(void) {
     heed_set_num_threads(2 + n % 4);
     ok = ok && run(&s, HEED_FLOAT32, true, &other);
     if (!ok) {
-      REPORT(false, "large samples", "%s", heed_error());
+      REPORT(false, name, "%s", heed_error());
       return;
     }
     same = same && same_results(&fast, &other);
@@ -490,8 +490,7 @@ static void test_large(void) {
     result_free(&other);
     sample_free(&s);
   }
-  REPORT(worst < 1e-4, "float32 agrees with float64 on larger sizes",
-         "off by %g", worst);
+  REPORT(worst < 1e-4, name, "off by %g", worst);
   REPORT(same, "any number of threads gives the same bits", "it does not");
 }
 
@@ -817,7 +816,9 @@ int main(void) {
                "random calls in float32: result and gradients");
   test_samples(HEED_FLOAT32, 20, 9, 40, 34, 3e-4,
                "random calls over more keys");
-  test_large();
+  test_large(40, 90, 90, 70, "float32 agrees with float64 on larger sizes");
+  test_large(20, 150, 400, 20, "... and over several blocks of keys");
+  test_large(30, 8, 400, 40, "... and with few queries");
   test_layouts();
   test_spoilt(HEED_FLOAT32);
   test_spoilt(HEED_FLOAT64);

@@ -45,17 +45,20 @@ typedef struct heed_attention {
   void *stats; /* [heads tq 2]: largest score (-inf: nothing to attend to)
                   and 1 / sum of e^(score - largest); NULL: not wanted */
 
-  /* backward, without out: dout to read; dq, dk, dvalue to write; dbias to
+  /* backward: out and dout to read; dq, dk, dvalue to write; dbias to
      add to, with strides of 0 where the bias was broadcast; NULL: not
      wanted */
   heed_grid dout, dq, dk, dvalue, dbias;
 } heed_attention;
 
-/* The loops of one dtype. `room` is scratch of room() bytes, aligned to 64. */
+#define HEED_ATTENTION_ROWS 384 /* at most, of a call of `forward` */
+
+/* The loops of one dtype. `room` is scratch of .._room() bytes, aligned to
+   64. */
 typedef struct heed_attention_loops {
-  size_t (*room)(const heed_attention *a, bool backward);
-  /* Writes rows begin .. end - 1 of out and stats. A row does not depend on
-     how the rows are cut. */
+  size_t (*forward_room)(const heed_attention *a);
+  size_t (*backward_room)(const heed_attention *a);
+  /* Writes rows begin .. end - 1 of out and stats. */
   void (*forward)(const heed_attention *a, int64_t begin, int64_t end,
                   void *room);
   /* Writes dq, dk and dvalue whole, and adds to dbias. */

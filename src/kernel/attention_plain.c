@@ -29,8 +29,7 @@ static int64_t word_count(const heed_attention *a) {
   return a->dropout ? (a->tk + group - 1) / group * group : 0;
 }
 
-static size_t room_size(const heed_attention *a, bool backward) {
-  (void)backward;
+static size_t room_size(const heed_attention *a) {
   return sizeof(double) * 3 * (size_t)a->tk +
          sizeof(uint32_t) * (size_t)word_count(a);
 }
@@ -213,5 +212,6 @@ static double sink_gradient(const heed_attention *a, int64_t h) {
 HEED_FILL(attention_plain);
 HEED_FILL(attention_plain) {
   k->attention[HEED_FLOAT64] =
-      (heed_attention_loops){room_size, forward, backward, sink_gradient};
+      (heed_attention_loops){room_size, room_size, forward, backward,
+                             sink_gradient};
 }

@@ -5,7 +5,7 @@
  * B is cut into panels of PANEL columns, packed one behind the other, so that
  * a panel stays in the nearest cache while all rows of A pass over it. Every
  * element of C is one sum in the order of the depth, however C is cut.
- * Example: 6 queries over 20 keys with 8 floats to a vector: C is a tile of 4
+ * Example: 8 queries over 20 keys with 8 floats to a vector: C is a tile of 6
  * and one of 2 rows; K^T is packed as panels of keys 0..15 and 16..31, the
  * last 12 of them zeros, of which the second vector is skipped.
  */
@@ -17,7 +17,12 @@
 #include "kernel/vec.h"
 
 #define PANEL (2 * VF) /* columns of a panel */
-#define TILE 4         /* rows of a tile */
+/* rows of a tile: as many as there are registers for */
+#if VEC_BYTES == 64
+#define TILE 8
+#else
+#define TILE 6
+#endif
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -126,21 +131,23 @@ static factor pack_turned(int64_t n, int64_t d, const float *rows,
   return (factor){to, PANEL, PANEL * d};
 }
 
-/* B = n rows of d numbers, packed to panels; columns d ... of the last one are
-   zeros up to a whole vector. Rows that lie a power of two apart share few
-   places of the cache, so copying them once is cheaper than it looks. */
+/* B = n rows of d numbers times gain, packed to panels; columns d ... of the
+   last one are zeros up to a whole vector. Rows that lie a power of two apart
+   share few places of the cache, so copying them once is cheaper than it
+   looks. */
 static factor pack_rows(int64_t n, int64_t d, const float *rows,
-                        int64_t stride, float *to) {
+                        int64_t stride, float gain, float *to) {
   for (int64_t e = 0; e < d; e += VF) {
     float *column = to + e / PANEL * PANEL * n + e % PANEL;
     const float *from = rows + e;
     fetch_next(n, d, from, stride);
     if (e + VF <= d)
       for (int64_t i = 0; i < n; i++)
-        vf_store(column + i * PANEL, vf_load(from + i * stride));
+        vf_store(column + i * PANEL, vf_load(from + i * stride) * gain);
     else
       for (int64_t i = 0; i < n; i++)
-        vf_store(column + i * PANEL, vf_load_n(from + i * stride, d - e, 0));
+        vf_store(column + i * PANEL,
+                 vf_load_n(from + i * stride, d - e, 0) * gain);
   }
   return (factor){to, PANEL, PANEL * n};
 }
@@ -169,30 +176,26 @@ typedef struct left_factor {
 } left_factor;
 
 typedef enum product_kind {
-  SET,  /* C = A B */
-  GAIN, /* C[i] = gain[i] * (A B)[i] */
-  ADD   /* C += A B */
+  SET,    /* C = A B */
+  ADD,    /* C += A B */
+  RESCALE /* C[i] = gain[i] * C[i] + (A B)[i] */
 } product_kind;
 
-VEC_INLINE vf load_lanes(const float *p, int64_t n) {
-  return n >= VF ? vf_load(p) : vf_load_n(p, n, 0);
-}
-VEC_INLINE void store_lanes(float *p, vf v, int64_t n) {
-  if (n >= VF) vf_store(p, v);
-  else vf_store_n(p, v, n);
+/* What is to stand at `to`, given a sum of A B. */
+VEC_INLINE vf joined(product_kind kind, vf sum, const float *to,
+                     const float *gain) {
+  if (kind == ADD) return vf_load(to) + sum;
+  return kind == SET ? sum : vf_load(to) * *gain + sum;
 }
 
-/* rows x (vecs * VF) elements of C, of which n columns are written; rows,
-   vecs and kind are constants where this is used. */
-VEC_INLINE void tile(int rows, int vecs, product_kind kind, int64_t n,
-                     int64_t depth, left_factor a, const float *b,
-                     int64_t step, float *c, int64_t c_row,
-                     const float *gain) {
+/* rows x (vecs * VF) elements of C; rows, vecs and kind are constants where
+   this is used. */
+VEC_INLINE void tile(int rows, int vecs, product_kind kind, int64_t depth,
+                     left_factor a, const float *b, int64_t step, float *c,
+                     int64_t c_row, const float *gain) {
   vf sum[TILE][2];
   UNROLL for (int i = 0; i < rows; i++)
-    UNROLL for (int v = 0; v < vecs; v++)
-      sum[i][v] = kind == ADD ? load_lanes(c + i * c_row + v * VF, n - v * VF)
-                              : (vf){0};
+    UNROLL for (int v = 0; v < vecs; v++) sum[i][v] = (vf){0};
   for (int64_t k = 0; k < depth; k++) {
     vf right[2];
     UNROLL for (int v = 0; v < vecs; v++)
@@ -204,75 +207,87 @@ VEC_INLINE void tile(int rows, int vecs, product_kind kind, int64_t n,
   }
   UNROLL for (int i = 0; i < rows; i++)
     UNROLL for (int v = 0; v < vecs; v++) {
-      if (kind == GAIN) sum[i][v] *= gain[i];
-      store_lanes(c + i * c_row + v * VF, sum[i][v], n - v * VF);
+      float *to = c + i * c_row + v * VF;
+      vf_store(to, joined(kind, sum[i][v], to, gain + i));
     }
 }
 
-#define TILE_ROWS(rows)                                                   \
-  if (n > VF) tile(rows, 2, kind, n, depth, a, b, step, c, c_row, gain);  \
-  else tile(rows, 1, kind, n, depth, a, b, step, c, c_row, gain)
+#define TILE_ROWS(rows)                                               \
+  case rows:                                                          \
+    if (n > VF) tile(rows, 2, kind, depth, a, b, step, c, c_row, gain); \
+    else tile(rows, 1, kind, depth, a, b, step, c, c_row, gain);      \
+    break
 
-VEC_INLINE void any_tile(product_kind kind, int64_t m, int64_t n,
+/* The same for 1 .. TILE rows and up to two vectors of columns. */
+VEC_INLINE void any_tile(product_kind kind, int64_t rows, int64_t n,
                          int64_t depth, left_factor a, const float *b,
                          int64_t step, float *c, int64_t c_row,
                          const float *gain) {
-  if (m >= 4) { TILE_ROWS(4); }
-  else if (m == 3) { TILE_ROWS(3); }
-  else if (m == 2) { TILE_ROWS(2); }
-  else { TILE_ROWS(1); }
+  switch (rows) {
+    TILE_ROWS(1);
+    TILE_ROWS(2);
+    TILE_ROWS(3);
+    TILE_ROWS(4);
+    TILE_ROWS(5);
+#if TILE == 8
+    TILE_ROWS(6);
+    TILE_ROWS(7);
+#endif
+    default:
+      if (n > VF) tile(TILE, 2, kind, depth, a, b, step, c, c_row, gain);
+      else tile(TILE, 1, kind, depth, a, b, step, c, c_row, gain);
+  }
 }
 
 /* The same sums; what has a factor of 0 in A is not touched. */
-static void product_skipping(product_kind kind, int64_t m, int64_t n,
-                             int64_t depth, left_factor a, factor b, float *c,
-                             int64_t c_row, const float *gain) {
-  for (int64_t i = 0; i < m; i++)
-    for (int64_t j = 0; j < n; j += VF) {
-      const float *right = b.data + j / PANEL * b.panel + j % PANEL;
-      float *to = c + i * c_row + j;
-      vf sum = kind == ADD ? load_lanes(to, n - j) : (vf){0};
+static void tile_skipping(product_kind kind, int64_t rows, int64_t n,
+                          int64_t depth, left_factor a, const float *b,
+                          int64_t step, float *c, int64_t c_row,
+                          const float *gain) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t v = 0; v < n; v += VF) {
+      float *to = c + i * c_row + v;
+      vf sum = {0};
       for (int64_t k = 0; k < depth; k++) {
         float left = a.data[i * a.row + k * a.step];
-        if (left != 0) sum += vf_all(left) * vf_load(right + k * b.step);
+        if (left != 0) sum += vf_all(left) * vf_load(b + k * step + v);
       }
-      if (kind == GAIN) sum *= gain[i];
-      store_lanes(to, sum, n - j);
+      vf_store(to, joined(kind, sum, to, gain + i));
     }
 }
 
-/* C [m n], rows c_row apart, from A [m depth] and B [depth n]. depth = 0
-   gives zeros. With `skip` zeros in A are skipped. */
-VEC_INLINE void product(product_kind kind, bool skip, int64_t m, int64_t n,
-                        int64_t depth, left_factor a, factor b, float *c,
-                        int64_t c_row, const float *gain) {
-  if (skip) {
-    product_skipping(kind, m, n, depth, a, b, c, c_row, gain);
+/* Up to TILE rows and PANEL columns of a product of any kind, where C has
+   room for whole vectors. depth = 0: A B is 0. With `skip` zeros in A are
+   skipped. Apart, as this is much code. */
+static __attribute__((noinline)) void whole_tile(
+    product_kind kind, bool skip, int64_t rows, int64_t n, int64_t depth,
+    left_factor a, const float *b, int64_t step, float *c, int64_t c_row,
+    const float *gain) {
+  if (skip) tile_skipping(kind, rows, n, depth, a, b, step, c, c_row, gain);
+  else if (kind == SET)
+    any_tile(SET, rows, n, depth, a, b, step, c, c_row, gain);
+  else if (kind == ADD)
+    any_tile(ADD, rows, n, depth, a, b, step, c, c_row, gain);
+  else any_tile(RESCALE, rows, n, depth, a, b, step, c, c_row, gain);
+}
+
+/* The same for the first n columns of C and no more. */
+static void panel_tile(product_kind kind, bool skip, int64_t rows, int64_t n,
+                       int64_t depth, left_factor a, const float *b,
+                       int64_t step, float *c, int64_t c_row,
+                       const float *gain) {
+  if (rows > TILE) rows = TILE;
+  if (n > PANEL) n = PANEL;
+  if (n % VF == 0) {
+    whole_tile(kind, skip, rows, n, depth, a, b, step, c, c_row, gain);
     return;
   }
-  for (int64_t j = 0; j < n; j += PANEL) {
-    left_factor rows = a;
-    for (int64_t i = 0; i < m; i += TILE) {
-      rows.data = a.data + i * a.row;
-      any_tile(kind, m - i, n - j < PANEL ? n - j : PANEL, depth, rows,
-               b.data + j / PANEL * b.panel, b.step, c + i * c_row + j, c_row,
-               gain ? gain + i : NULL);
-    }
-  }
-}
-
-static void product_set(bool skip, int64_t m, int64_t n, int64_t depth,
-                        left_factor a, factor b, float *c, int64_t c_row) {
-  product(SET, skip, m, n, depth, a, b, c, c_row, NULL);
-}
-static void product_gain(bool skip, int64_t m, int64_t n, int64_t depth,
-                         left_factor a, factor b, float *c, int64_t c_row,
-                         const float *gain) {
-  product(GAIN, skip, m, n, depth, a, b, c, c_row, gain);
-}
-static void product_add(bool skip, int64_t m, int64_t n, int64_t depth,
-                        left_factor a, factor b, float *c, int64_t c_row) {
-  product(ADD, skip, m, n, depth, a, b, c, c_row, NULL);
+  float part[TILE * PANEL] = {0};
+  for (int64_t i = 0; kind != SET && i < rows; i++)
+    memcpy(part + i * PANEL, c + i * c_row, sizeof *c * (size_t)n);
+  whole_tile(kind, skip, rows, n, depth, a, b, step, part, PANEL, gain);
+  for (int64_t i = 0; i < rows; i++)
+    memcpy(c + i * c_row, part + i * PANEL, sizeof *c * (size_t)n);
 }
 
 #endif

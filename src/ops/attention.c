@@ -22,7 +22,7 @@
 
 /* Inputs and attributes, in the order of the signature. */
 enum { Q, K, V, MASK, KEY_MASK, BIAS, VALID, ALIBI, SINKS, NINPUT };
-enum { STATS = NINPUT, GRAD, NBACKWARD }; /* of attention_bwd */
+enum { OUT = NINPUT, STATS, GRAD, NBACKWARD }; /* of attention_bwd */
 enum {
   CAUSAL, WINDOW_LEFT, WINDOW_RIGHT, SCALE, SOFTCAP, DROPOUT, SEED, NATTR
 };
@@ -334,8 +334,10 @@ static bool plan_begin(plan *p, heed_call *c, bool backward) {
   p->in[SINKS] = lay(c->in[SINKS], n, "h");
   for (int i = Q; i <= V; i++)
     if (!lay_rows(p, c, i)) return false;
-  if (backward && !lay_rows(p, c, GRAD)) return false;
-  p->room_size = (p->loops->room(&p->common, backward) + 63) / 64 * 64;
+  if (backward && !(lay_rows(p, c, OUT) && lay_rows(p, c, GRAD))) return false;
+  size_t room = backward ? p->loops->backward_room(&p->common)
+                         : p->loops->forward_room(&p->common);
+  p->room_size = (room + 63) / 64 * 64;
   p->room_bytes = p->room_size * (size_t)heed_get_num_threads();
   p->room = heed_mem_alloc(p->room_bytes);
   return p->room != NULL;
@@ -431,7 +433,6 @@ static bool attention_check(heed_call *c) {
 
 /* Groups are cut into `parts` ranges of rows. A part packs the keys anew,
    which is little beside the work of so many rows. */
-#define PART_ROWS 256
 
 typedef struct forward_run {
   const plan *p;
@@ -462,7 +463,7 @@ static bool attention_fwd(heed_call *c) {
     /* cut by the shape alone: rows at the end of a part may be rounded in
        another way than the others, and bits must not depend on threads */
     int64_t rows = p.repeat * p.s.tq;
-    int64_t parts = (rows + PART_ROWS - 1) / PART_ROWS;
+    int64_t parts = (rows + HEED_ATTENTION_ROWS - 1) / HEED_ATTENTION_ROWS;
     if (parts < 1) parts = 1;
     forward_run run = {&p, parts};
     heed_parallel(p.groups * parts, grain(group_work(&p) / parts + 1),
@@ -484,6 +485,7 @@ static bool attention_rule_bwd(heed_rule_call *r) {
   heed_tensor *in[NBACKWARD], *out[HEED_MAX_OUT] = {0};
   for (int i = 0; i < NINPUT; i++)
     in[i] = i < r->node->nin && r->node->in[i].value ? heed_in(r, i) : NULL;
+  in[OUT] = heed_kept_out(r, 0);
   in[STATS] = heed_kept_out(r, 1);
   in[GRAD] = r->grad[0];
   if (r->failed) return false;
@@ -507,7 +509,7 @@ const heed_rule heed_rule_attention = {
     .backward = attention_rule_bwd, .fused = true,
     .keep = {HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS,
              HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS},
-    .keep_out = {HEED_NEED(SINKS), HEED_ALWAYS}};
+    .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};
 
 /* -- attention_bwd: gradients of q, k, v and, when asked for, bias -- */
 
@@ -641,6 +643,7 @@ static bool attention_bwd_fwd(heed_call *c) {
     p.dq = lay(c->out[Q], n, "crh");
     p.dk = lay(c->out[K], n, "crh");
     p.dv = lay(c->out[V], n, "crh");
+    p.out = p.in[OUT];
     p.stats = heed_tensor_data(c->in[STATS]);
     ok = run_backward(&p, c->nout > 3 ? c->out[3] : NULL);
   }
