@@ -14,6 +14,7 @@
  *     dq = y(g, v, k), dk = y'(v, g, q), dv = y'(k, q, g),
  * so they need no kernel and can be differentiated in turn.
  */
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ enum { Q, K, V };
 /***
 The products of causal linear attention: y[i] is the sum over j of
 (q[i] . k[j]) v[j] for the keys 1 .. i, made in a time and memory linear in T.
-`F.linear_attention` divides it by the sum of the weights.
+`F.linear_attention` divides it by the sum of the weights. Nothing of a key or
+value that is not summed reaches a result, not even a NaN.
 @function causal_product
 @param q float tensor [.. T D]
 @param k float tensor [.. T D]
@@ -104,17 +106,63 @@ static void mask_scores(const run *r, char *scores, int64_t n) {
   }
 }
 
+/* Are n rows of v free of NaN and infinities? */
+static bool finite32(int64_t n, int64_t dv, heed_matrix v) {
+  bool odd = false;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t e = 0; e < dv; e++) {
+      uint32_t bits; /* all ones in the exponent */
+      memcpy(&bits, (const float *)v.data + i * v.row + e * v.column, 4);
+      odd |= (bits & 0x7f800000) == 0x7f800000;
+    }
+  return !odd;
+}
+static bool finite64(int64_t n, int64_t dv, heed_matrix v) {
+  bool odd = false;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t e = 0; e < dv; e++)
+      odd |= !isfinite(((const double *)v.data)[i * v.row + e * v.column]);
+  return !odd;
+}
+
+/* y = scores v, leaving out what the mask shuts out: 0 times NaN is NaN. */
+static void weigh_plainly(const run *r, int64_t n, const char *scores,
+                          heed_matrix v, char *y) {
+  heed_dtype dtype = r->c->out[0]->dtype;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t e = 0; e < r->dv; e++) {
+      double sum = 0;
+      int64_t first = r->reverse ? i : 0, end = r->reverse ? n : i + 1;
+      for (int64_t j = first; j < end; j++)
+        sum += heed_element_float(dtype, scores, i * n + j) *
+               heed_element_float(dtype, v.data, j * v.row + e * v.column);
+      heed_element_store(dtype, y, i * r->dv + e, false,
+                         (heed_value){.f = sum});
+    }
+}
+
+static bool weigh(const run *r, int64_t n, char *scores, heed_matrix v,
+                  char *y) {
+  heed_dtype dtype = r->c->out[0]->dtype;
+  bool finite = dtype == HEED_FLOAT32 ? finite32(n, r->dv, v)
+                                      : finite64(n, r->dv, v);
+  mask_scores(r, scores, n);
+  if (finite)
+    return heed_gemm(dtype, n, r->dv, n, (heed_matrix){scores, n, 1}, v, y,
+                     r->dv, false);
+  weigh_plainly(r, n, scores, v, y);
+  return true;
+}
+
 /* n positions, whose rows are given. The state is that of the chunks before,
    and is carried on; there is none in the first one. */
 static bool chunk(const run *r, int64_t n, heed_matrix q, heed_matrix k,
                   heed_matrix v, char *y, char *room, bool first) {
   heed_dtype dtype = r->c->out[0]->dtype;
   char *state = room, *scores = room + (size_t)(r->d * r->dv) * r->size_of;
-  heed_matrix sum = {state, r->dv, 1}, weights = {scores, n, 1};
-  if (!heed_gemm(dtype, n, n, r->d, q, turned(k), scores, n, false))
-    return false;
-  mask_scores(r, scores, n);
-  return heed_gemm(dtype, n, r->dv, n, weights, v, y, r->dv, false) &&
+  heed_matrix sum = {state, r->dv, 1};
+  return heed_gemm(dtype, n, n, r->d, q, turned(k), scores, n, false) &&
+         weigh(r, n, scores, v, y) &&
          (first ||
           heed_gemm(dtype, n, r->dv, r->d, q, sum, y, r->dv, true)) &&
          heed_gemm(dtype, r->d, r->dv, n, turned(k), v, state, r->dv, !first);

@@ -92,7 +92,8 @@ function F.linear_attention(q, k, v, options)
   end
   local product = o.causal and ops.causal_product or everywhere
   local seen = o.causal and ops.cumsum(k, -2) or ops.sum(k, -2, true)
-  return ops.div(product(q, k, v), ops.add(ops.sum(ops.mul(q, seen), -1, true), eps))
+  local below = ops.add(ops.sum(ops.mul(q, seen), -1, true), eps)
+  return ops.div(product(q, k, v), below)
 end
 
 return F
