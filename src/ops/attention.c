@@ -436,21 +436,75 @@ static bool attention_check(heed_call *c) {
 
 typedef struct forward_run {
   const plan *p;
-  int64_t parts;
+  int64_t parts, splits; /* splits: see heed_attention_splits */
+  char *sums;
+  size_t sums_size; /* of one split */
 } forward_run;
 
-static void forward_units(void *context, int64_t begin, int64_t end,
+/* The group of a part, its rows, and the sums of its splits. */
+static heed_attention part_of(const forward_run *run, int64_t part,
+                              int64_t *begin, int64_t *end, char **sums) {
+  const plan *p = run->p;
+  int64_t rows = p->repeat * p->s.tq, i = part % run->parts;
+  *begin = rows * i / run->parts;
+  *end = rows * (i + 1) / run->parts;
+  if (run->sums)
+    *sums = run->sums + run->sums_size * (size_t)(part * run->splits);
+  return group(p, part / run->parts);
+}
+
+static void forward_units(void *context, int64_t first, int64_t last,
                           int worker) {
   const forward_run *run = context;
   const plan *p = run->p;
   void *room = p->room + p->room_size * (size_t)worker;
-  int64_t rows = p->repeat * p->s.tq;
-  for (int64_t unit = begin; unit < end; unit++) {
-    heed_attention a = group(p, unit / run->parts);
-    int64_t part = unit % run->parts;
-    p->loops->forward(&a, rows * part / run->parts,
-                      rows * (part + 1) / run->parts, room);
+  for (int64_t unit = first; unit < last; unit++) {
+    int64_t begin, end;
+    char *sums = NULL;
+    heed_attention a =
+        part_of(run, unit / run->splits, &begin, &end, &sums);
+    if (run->splits == 1)
+      p->loops->forward(&a, begin, end, room);
+    else
+      p->loops->forward_split(&a, begin, end, unit % run->splits, sums, room);
   }
+}
+
+static void join_parts(void *context, int64_t first, int64_t last,
+                       int worker) {
+  (void)worker;
+  const forward_run *run = context;
+  for (int64_t part = first; part < last; part++) {
+    int64_t begin, end;
+    char *sums = NULL;
+    heed_attention a = part_of(run, part, &begin, &end, &sums);
+    run->p->loops->join_splits(&a, begin, end, sums);
+  }
+}
+
+/* Cut by the shape alone: how sums are cut shows in their last bits, which
+   must not depend on the number of threads. */
+static bool run_forward(const plan *p) {
+  int64_t rows = p->repeat * p->s.tq;
+  forward_run run = {.p = p, .splits = 1};
+  run.parts = (rows + HEED_ATTENTION_ROWS - 1) / HEED_ATTENTION_ROWS;
+  if (run.parts < 1) run.parts = 1;
+  int64_t parts = p->groups * run.parts, bytes = 0;
+  if (p->loops->forward_split) run.splits = heed_attention_splits(&p->common);
+  if (run.splits > 1 && parts > 0) {
+    run.sums_size = p->loops->sums_size(&p->common);
+    bytes = parts * run.splits * (int64_t)run.sums_size;
+    run.sums = heed_mem_alloc((size_t)bytes);
+    if (!run.sums) return false;
+  }
+  heed_parallel(parts * run.splits,
+                grain(group_work(p) / run.parts / run.splits + 1),
+                forward_units, &run);
+  if (!run.sums) return true;
+  heed_parallel(parts, grain(rows / run.parts * run.splits * p->s.dv + 1),
+                join_parts, &run);
+  heed_mem_free(run.sums, (size_t)bytes);
+  return true;
 }
 
 static bool attention_fwd(heed_call *c) {
@@ -460,14 +514,7 @@ static bool attention_fwd(heed_call *c) {
   if (ok) {
     p.out = lay(c->out[0], p.s.nbatch, "crh");
     if (c->nout > 1) p.stats = heed_tensor_data(c->out[1]);
-    /* cut by the shape alone: rows at the end of a part may be rounded in
-       another way than the others, and bits must not depend on threads */
-    int64_t rows = p.repeat * p.s.tq;
-    int64_t parts = (rows + HEED_ATTENTION_ROWS - 1) / HEED_ATTENTION_ROWS;
-    if (parts < 1) parts = 1;
-    forward_run run = {&p, parts};
-    heed_parallel(p.groups * parts, grain(group_work(&p) / parts + 1),
-                  forward_units, &run);
+    ok = run_forward(&p);
   }
   plan_end(&p);
   return ok;
