@@ -71,7 +71,7 @@ static void load_rows(forward_work *f) {
     int64_t query = row % a->tq;
     n = a->tq - query < f->end - row ? a->tq - query : f->end - row;
     copy_rows(n, a->d, place(&a->q, row / a->tq, query), a->q.row,
-              (float)a->scale, f->q + (row - f->begin) * f->q_wide);
+              (float)a->scale, true, f->q + (row - f->begin) * f->q_wide);
   }
   for (int64_t r = 0; r < f->end - f->begin; r++) {
     f->top[r] = -INFINITY;
@@ -115,8 +115,9 @@ static void soften(forward_work *f, const span *t, int64_t r, float *s) {
     for (int64_t j = first; j < end; j += VF)
       vf_store(s + j, vf_load(s + j) * vf_load(w->drop + j));
   }
-  f->shrink[row] =
-      top == before ? 1 : weight_of(vf_all(before) - from)[0];
+  f->shrink[row] = top == before          ? 1
+                   : before == -INFINITY ? 0
+                                         : weight_of(vf_all(before) - from)[0];
   f->sum[row] = f->sum[row] * f->shrink[row] + sum_lanes(sum)[0];
   f->top[row] = top;
 }
@@ -245,10 +246,10 @@ static void rows_forward(forward_work *f, int64_t row, int64_t end,
   else value_tiles(f, tiles, count, first);
 }
 
-/* Writes out and stats of a row. */
-static void finish_row(const forward_work *f, int64_t r) {
+/* Writes out and stats of row r, a query of a head. */
+static void finish_row(const forward_work *f, int64_t r, int64_t head,
+                       int64_t query) {
   const heed_attention *a = f->w.a;
-  int64_t head = (f->begin + r) / a->tq, query = (f->begin + r) % a->tq;
   float top = f->top[r], sum = f->sum[r], gain = 1;
   float *out = place(&a->out, head, query);
   const float *from = f->out + r * f->out_wide;
@@ -306,7 +307,12 @@ static forward_work forward_begin(const heed_attention *a, int64_t begin,
 }
 
 static void finish(const forward_work *f) {
-  for (int64_t r = 0; r < f->end - f->begin; r++) finish_row(f, r);
+  int64_t tq = f->w.a->tq, rows = f->end - f->begin;
+  int64_t head = rows ? f->begin / tq : 0, query = rows ? f->begin % tq : 0;
+  for (int64_t r = 0; r < rows; r++) {
+    finish_row(f, r, head, query);
+    if (++query == tq) query = 0, head++;
+  }
 }
 
 static void forward(const heed_attention *a, int64_t begin, int64_t end,
