@@ -48,11 +48,12 @@ heed_layout heed_plan_lay(const heed_tensor *t, int nbatch, const char *axes) {
 int64_t heed_plan_batch(const heed_layout *l, const heed_sizes *s,
                         int64_t entry) {
   int64_t offset = 0;
-  for (int i = s->nbatch - 1; i >= 0; i--) {
+  int i = s->nbatch - 1;
+  for (; i > 0; i--) {
     offset += entry % s->batch[i] * l->batch[i];
     entry /= s->batch[i];
   }
-  return offset;
+  return i < 0 ? offset : offset + entry * l->batch[0];
 }
 
 heed_grid heed_plan_grid(const heed_layout *l, const heed_sizes *s,
