@@ -263,7 +263,7 @@ static double drop_factor(const sample *s, const int64_t *i) {
 
 /* One row of the result. */
 static void reference_row(const sample *s, int64_t *i, double *out) {
-  double weight[512], top = -INFINITY, sum = 0;
+  double weight[2048], top = -INFINITY, sum = 0;
   for (int64_t e = 0; e < s->dv; e++) out[e] = 0;
   for (i[COL] = 0; i[COL] < s->tk; i[COL]++) {
     weight[i[COL]] = may_attend(s, i) ? score(s, i) : -INFINITY;
@@ -819,6 +819,7 @@ int main(void) {
   test_large(40, 90, 90, 70, "float32 agrees with float64 on larger sizes");
   test_large(20, 150, 400, 20, "... and over several blocks of keys");
   test_large(30, 8, 400, 40, "... and with few queries");
+  test_large(12, 8, 1500, 20, "... over many keys");
   test_layouts();
   test_spoilt(HEED_FLOAT32);
   test_spoilt(HEED_FLOAT64);

@@ -53,6 +53,16 @@ typedef struct heed_attention {
 
 #define HEED_ATTENTION_ROWS 384 /* at most, of a call of `forward` */
 
+/* Few queries over many keys are worked on in ranges of so many keys, apart
+   from each other, since there are not enough rows to go round. */
+#define HEED_ATTENTION_SPLIT 512
+#define HEED_ATTENTION_FEW 8 /* queries, at most */
+
+static inline int64_t heed_attention_splits(const heed_attention *a) {
+  if (a->tq > HEED_ATTENTION_FEW || a->tk < 2 * HEED_ATTENTION_SPLIT) return 1;
+  return (a->tk + HEED_ATTENTION_SPLIT - 1) / HEED_ATTENTION_SPLIT;
+}
+
 /* The loops of one dtype. `room` is scratch of .._room() bytes, aligned to
    64. */
 typedef struct heed_attention_loops {
@@ -61,6 +71,14 @@ typedef struct heed_attention_loops {
   /* Writes rows begin .. end - 1 of out and stats. */
   void (*forward)(const heed_attention *a, int64_t begin, int64_t end,
                   void *room);
+  /* The same in two steps, where there are splits: sums_size() bytes for each
+     split of the rows, one behind the other, then what they give together.
+     NULL: the dtype does without. */
+  size_t (*sums_size)(const heed_attention *a);
+  void (*forward_split)(const heed_attention *a, int64_t begin, int64_t end,
+                        int64_t split, void *sums, void *room);
+  void (*join_splits)(const heed_attention *a, int64_t begin, int64_t end,
+                      void *sums);
   /* Writes dq, dk and dvalue whole, and adds to dbias. */
   void (*backward)(const heed_attention *a, void *room);
   /* The part of this group in the gradient of the sink of one head. */

@@ -65,12 +65,13 @@ static float *row_place(const heed_attention *a, const heed_grid *g,
 static void load_block(backward_work *b, int64_t row) {
   const heed_attention *a = b->w.a;
   int64_t left = a->tq == 1 ? a->heads - row : a->tq - row % a->tq;
+  bool ahead = b->w.from == 0;
   b->row = row;
   b->rows = left < ROWS ? left : ROWS;
   copy_rows(b->rows, a->d, row_place(a, &a->q, row), row_step(a, &a->q),
-            (float)a->scale, b->q);
+            (float)a->scale, ahead, b->q);
   copy_rows(b->rows, a->dv, row_place(a, &a->dout, row),
-            row_step(a, &a->dout), 1, b->dout);
+            row_step(a, &a->dout), 1, ahead, b->dout);
 }
 
 /* delta = dout . out, in the order in which a tile adds up: then it is

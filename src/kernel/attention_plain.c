@@ -212,6 +212,9 @@ static double sink_gradient(const heed_attention *a, int64_t h) {
 HEED_FILL(attention_plain);
 HEED_FILL(attention_plain) {
   k->attention[HEED_FLOAT64] =
-      (heed_attention_loops){room_size, room_size, forward, backward,
-                             sink_gradient};
+      (heed_attention_loops){.forward_room = room_size,
+                             .backward_room = room_size,
+                             .forward = forward,
+                             .backward = backward,
+                             .sink_gradient = sink_gradient};
 }

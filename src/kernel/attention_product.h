@@ -152,11 +152,13 @@ static factor pack_rows(int64_t n, int64_t d, const float *rows,
   return (factor){to, PANEL, PANEL * n};
 }
 
-/* to = gain * rows, without gaps but for zeros up to a whole vector. */
+/* to = gain * rows, without gaps but for zeros up to a whole vector; `ahead`:
+   are those of the next head asked for? */
 static void copy_rows(int64_t n, int64_t d, const float *rows, int64_t stride,
-                      float gain, float *to) {
+                      float gain, bool ahead, float *to) {
   int64_t wide = padded(d, VF);
-  for (int64_t e = 0; e < d; e += VF) fetch_next(n, d, rows + e, stride);
+  for (int64_t e = 0; ahead && e < d; e += VF)
+    fetch_next(n, d, rows + e, stride);
   for (int64_t i = 0; i < n; i++) {
     int64_t e = 0;
     for (; e + VF <= d; e += VF)

@@ -1,10 +1,6 @@
 /*
  * attention - softmax(scale Q K^T) V, fused. Layer: ops.
- * Read first: kernel/attention.h, kernel/attention_plain.c, core/op.h.
- *
- * The call is cut into groups: the query heads of one batch entry that share
- * a key/value head. Groups are independent, but for the gradient of a bias
- * that several of them share, see gather_bias.
+ * Read first: kernel/attention.h, kernel/attention_plain.c, attention_plan.h.
  *
  * q, k and v are taken as they lie, heads beside each other in memory as a
  * projection makes them: [batch T H D] seen as [batch H T D]. Results are
@@ -16,42 +12,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "kernel/kernel.h"
+#include "ops/attention_plan.h"
 #include "ops/copy.h"
-#include "ops/ops.h"
-
-/* Inputs and attributes, in the order of the signature. */
-enum { Q, K, V, MASK, KEY_MASK, BIAS, VALID, ALIBI, SINKS, NINPUT };
-enum { OUT = NINPUT, STATS, GRAD, NBACKWARD }; /* of attention_bwd */
-enum {
-  CAUSAL, WINDOW_LEFT, WINDOW_RIGHT, SCALE, SOFTCAP, DROPOUT, SEED, NATTR
-};
-enum { BOTTOM_RIGHT = 1, TOP_LEFT = 2 };
-
-#define MULTIPLY_ADDS 100000 /* worth a thread */
 
 /* -- checks -- */
-
-/* The sizes of a call. The batch is all dimensions before the heads. */
-typedef struct sizes {
-  int nbatch;
-  int64_t batch[HEED_MAX_DIM], count; /* count: their product */
-  int64_t heads, kv_heads, tq, tk, d, dv;
-} sizes;
-
-static sizes sizes_of(heed_tensor *const *in) {
-  const heed_shape *q = &in[Q]->shape, *k = &in[K]->shape;
-  const heed_shape *v = &in[V]->shape;
-  int n = q->ndim - 3;
-  sizes s = {.nbatch = n, .count = 1, .heads = q->dim[n],
-             .kv_heads = k->dim[n], .tq = q->dim[n + 1],
-             .tk = k->dim[n + 1], .d = q->dim[n + 2], .dv = v->dim[n + 2]};
-  for (int i = 0; i < n; i++) {
-    s.batch[i] = q->dim[i];
-    s.count *= q->dim[i];
-  }
-  return s;
-}
 
 static bool check_qkv(const heed_call *c) {
   const heed_tensor *q = c->in[Q], *k = c->in[K], *v = c->in[V];
@@ -120,7 +84,7 @@ static bool check_like_q(const heed_call *c, int i) {
                    heed_tensor_text(t));
 }
 
-static bool check_per_head(const heed_call *c, int i, const sizes *s) {
+static bool check_per_head(const heed_call *c, int i, const heed_sizes *s) {
   const heed_tensor *t = c->in[i];
   if (!t || (t->shape.ndim == 1 && t->shape.dim[0] == s->heads)) return true;
   return heed_fail("%s: %s must be [%lld], one number a head of q, got %s",
@@ -142,7 +106,7 @@ static bool find_length(const heed_call *c, int64_t tk) {
 }
 
 /* int64, one number a batch entry or a query. */
-static bool check_valid(const heed_call *c, const sizes *s) {
+static bool check_valid(const heed_call *c, const heed_sizes *s) {
   const heed_tensor *t = c->in[VALID];
   if (!t) return true;
   if (!heed_want_dtype(c, VALID, HEED_INT64)) return false;
@@ -179,7 +143,7 @@ static bool check_numbers(const heed_call *c) {
   return true;
 }
 
-static bool check_description(const heed_call *c, const sizes *s) {
+static bool check_description(const heed_call *c, const heed_sizes *s) {
   heed_shape scores = c->in[Q]->shape, keys = {.ndim = s->nbatch + 1};
   scores.dim[scores.ndim - 1] = s->tk;
   memcpy(keys.dim, s->batch, sizeof keys.dim);
@@ -190,178 +154,6 @@ static bool check_description(const heed_call *c, const sizes *s) {
          check_valid(c, s) && check_like_q(c, ALIBI) &&
          check_per_head(c, ALIBI, s) && check_like_q(c, SINKS) &&
          check_per_head(c, SINKS, s) && check_numbers(c);
-}
-
-/* -- tensors as the loops see them -- */
-
-/* A tensor with its strides in every dimension of a call, 0 where it is
-   broadcast. */
-typedef struct layout {
-  char *data; /* NULL: left out */
-  int64_t size; /* of an element */
-  int64_t batch[HEED_MAX_DIM], head, row, column;
-} layout;
-
-/* `axes` names the last dimensions from behind: c column, r row, h head; the
-   others are the batch. */
-static layout lay(const heed_tensor *t, int nbatch, const char *axes) {
-  layout l = {0};
-  if (!t) return l;
-  l.data = heed_tensor_data(t);
-  l.size = (int64_t)heed_dtype_size(t->dtype);
-  int batch = nbatch - 1;
-  for (int i = t->shape.ndim - 1; i >= 0; i--) {
-    int64_t stride = t->shape.dim[i] == 1 ? 0 : t->stride[i];
-    switch (*axes) {
-      case 'c': l.column = stride; break;
-      case 'r': l.row = stride; break;
-      case 'h': l.head = stride; break;
-      default: l.batch[batch--] = stride;
-    }
-    if (*axes) axes++;
-  }
-  return l;
-}
-
-static int64_t batch_offset(const layout *l, const sizes *s, int64_t entry) {
-  int64_t offset = 0;
-  for (int i = s->nbatch - 1; i >= 0; i--) {
-    offset += entry % s->batch[i] * l->batch[i];
-    entry /= s->batch[i];
-  }
-  return offset;
-}
-
-/* The part of one group. */
-static heed_grid grid(const layout *l, const sizes *s, int64_t entry,
-                      int64_t head) {
-  if (!l->data) return (heed_grid){0};
-  int64_t offset = batch_offset(l, s, entry) + head * l->head;
-  return (heed_grid){l->data + offset * l->size, l->head, l->row, l->column};
-}
-
-/* A whole call: what its groups share, and its tensors. */
-typedef struct plan {
-  sizes s;
-  const heed_attention_loops *loops;
-  heed_attention common;
-  layout in[NBACKWARD], out, dq, dk, dv, dbias;
-  char *stats;
-  int64_t groups, repeat; /* repeat: query heads of a group */
-  heed_tensor *own[NBACKWARD]; /* copies of inputs without whole rows */
-  char *room;
-  size_t room_size, room_bytes; /* of one worker, and of all */
-} plan;
-
-static heed_attention group(const plan *p, int64_t g) {
-  heed_attention a = p->common;
-  const sizes *s = &p->s;
-  int64_t entry = g / s->kv_heads, kv_head = g % s->kv_heads;
-  int64_t head = kv_head * p->repeat;
-  a.first_head = (uint64_t)(entry * s->heads + head);
-  a.q = grid(&p->in[Q], s, entry, head);
-  a.k = grid(&p->in[K], s, entry, kv_head);
-  a.v = grid(&p->in[V], s, entry, kv_head);
-  a.mask = grid(&p->in[MASK], s, entry, head);
-  a.key_mask = grid(&p->in[KEY_MASK], s, entry, head);
-  a.bias = grid(&p->in[BIAS], s, entry, head);
-  a.valid = grid(&p->in[VALID], s, entry, head);
-  a.alibi = grid(&p->in[ALIBI], s, entry, head);
-  a.sinks = grid(&p->in[SINKS], s, entry, head);
-  a.out = grid(&p->out, s, entry, head);
-  a.dout = grid(&p->in[GRAD], s, entry, head);
-  a.dq = grid(&p->dq, s, entry, head);
-  a.dk = grid(&p->dk, s, entry, kv_head);
-  a.dvalue = grid(&p->dv, s, entry, kv_head);
-  a.dbias = grid(&p->dbias, s, entry, head);
-  if (p->stats)
-    a.stats = p->stats + 2 * (int64_t)a.first_head * s->tq * p->in[Q].size;
-  return a;
-}
-
-static void set_numbers(plan *p, const heed_attr *attr) {
-  heed_attention *a = &p->common;
-  const sizes *s = &p->s;
-  int64_t all = s->tq + s->tk;
-  int64_t left = attr[WINDOW_LEFT].i, right = attr[WINDOW_RIGHT].i;
-  *a = (heed_attention){.heads = p->repeat, .tq = s->tq, .tk = s->tk,
-                        .d = s->d, .dv = s->dv};
-  a->scale = attr[SCALE].f;
-  if (isnan(a->scale)) a->scale = s->d ? 1 / sqrt((double)s->d) : 1;
-  a->softcap = attr[SOFTCAP].f;
-  a->shift = attr[CAUSAL].i == TOP_LEFT ? 0 : s->tk - s->tq;
-  a->left = left < 0 || left > all ? all : left;
-  a->right = right < 0 || right > all ? all : right;
-  if (attr[CAUSAL].i) a->right = 0;
-  double drop = attr[DROPOUT].f;
-  a->dropout = drop > 0;
-  a->drop_below = (uint64_t)(drop * 0x1p32);
-  a->keep_factor = drop < 1 ? 1 / (1 - drop) : 0;
-  a->seed = (uint64_t)attr[SEED].i;
-}
-
-/* The layout of a tensor whose columns must lie side by side. */
-static bool lay_rows(plan *p, heed_call *c, int i) {
-  heed_tensor *t = c->in[i];
-  int last = t->shape.ndim - 1;
-  if (t->shape.dim[last] > 1 && t->stride[last] != 1) {
-    t = p->own[i] = heed_contiguous(c->op->name, t);
-    if (!t) return false;
-  }
-  p->in[i] = lay(t, p->s.nbatch, "crh");
-  return true;
-}
-
-static void plan_end(plan *p) {
-  for (int i = 0; i < NBACKWARD; i++) heed_tensor_drop(p->own[i]);
-  if (p->room) heed_mem_free(p->room, p->room_bytes);
-}
-
-/* Also works when it fails: plan_end is to follow. */
-static bool plan_begin(plan *p, heed_call *c, bool backward) {
-  *p = (plan){.s = sizes_of(c->in)};
-  p->loops = &heed_kernel.attention[c->in[Q]->dtype];
-  p->groups = p->s.count * p->s.kv_heads;
-  p->repeat = p->s.kv_heads ? p->s.heads / p->s.kv_heads : 0;
-  set_numbers(p, c->attr);
-  int n = p->s.nbatch;
-  p->in[MASK] = lay(c->in[MASK], n, "crh");
-  p->in[KEY_MASK] = lay(c->in[KEY_MASK], n, "c");
-  p->in[BIAS] = lay(c->in[BIAS], n, "crh");
-  const heed_tensor *valid = c->in[VALID];
-  p->in[VALID] = lay(valid, n, valid && valid->shape.ndim > n ? "r" : "");
-  p->in[ALIBI] = lay(c->in[ALIBI], n, "h");
-  p->in[SINKS] = lay(c->in[SINKS], n, "h");
-  for (int i = Q; i <= V; i++)
-    if (!lay_rows(p, c, i)) return false;
-  if (backward && !(lay_rows(p, c, OUT) && lay_rows(p, c, GRAD))) return false;
-  size_t room = backward ? p->loops->backward_room(&p->common)
-                         : p->loops->forward_room(&p->common);
-  p->room_size = (room + 63) / 64 * 64;
-  p->room_bytes = p->room_size * (size_t)heed_get_num_threads();
-  p->room = heed_mem_alloc(p->room_bytes);
-  return p->room != NULL;
-}
-
-/* Multiply-adds of one group when nothing is skipped. */
-static int64_t group_work(const plan *p) {
-  const sizes *s = &p->s;
-  double work = (double)p->repeat * (double)s->tq * (double)s->tk *
-                (double)(s->d + s->dv + 16);
-  return work < 1e15 ? (int64_t)work + 1 : (int64_t)1e15;
-}
-
-static int64_t grain(int64_t work) {
-  return work < MULTIPLY_ADDS ? MULTIPLY_ADDS / work : 1;
-}
-
-/* Lays a fresh contiguous result [.. H T D] out as [.. T H D] in memory. */
-static void heads_inside(heed_tensor *t) {
-  int n = t->shape.ndim;
-  const int64_t *size = t->shape.dim;
-  int64_t width = size[n - 1] > 1 ? size[n - 1] : 1;
-  t->stride[n - 3] = width;
-  t->stride[n - 2] = width * (size[n - 3] > 1 ? size[n - 3] : 1);
 }
 
 /* -- attention -- */
@@ -417,7 +209,7 @@ local out = heed.core.ops.attention(q, k, v, {causal = "bottom-right"})
 */
 static bool attention_check(heed_call *c) {
   if (!check_qkv(c)) return false;
-  sizes s = sizes_of(c->in);
+  heed_sizes s = heed_plan_sizes(c->in);
   if (!check_description(c, &s)) return false;
   if (c->need & HEED_NEED(ALIBI))
     return heed_fail("attention: alibi has no gradient; pass slopes that are "
@@ -435,41 +227,88 @@ static bool attention_check(heed_call *c) {
    which is little beside the work of so many rows. */
 
 typedef struct forward_run {
-  const plan *p;
-  int64_t parts;
+  const heed_plan *p;
+  int64_t parts, splits; /* splits: see heed_attention_splits */
+  char *sums;
+  size_t sums_size; /* of one split */
 } forward_run;
 
-static void forward_units(void *context, int64_t begin, int64_t end,
+/* The group of a part, its rows, and the sums of its splits. */
+static heed_attention part_of(const forward_run *run, int64_t part,
+                              int64_t *begin, int64_t *end, char **sums) {
+  const heed_plan *p = run->p;
+  int64_t rows = p->repeat * p->s.tq, i = part % run->parts;
+  *begin = rows * i / run->parts;
+  *end = rows * (i + 1) / run->parts;
+  if (run->sums)
+    *sums = run->sums + run->sums_size * (size_t)(part * run->splits);
+  return heed_plan_group(p, part / run->parts);
+}
+
+static void forward_units(void *context, int64_t first, int64_t last,
                           int worker) {
   const forward_run *run = context;
-  const plan *p = run->p;
+  const heed_plan *p = run->p;
   void *room = p->room + p->room_size * (size_t)worker;
-  int64_t rows = p->repeat * p->s.tq;
-  for (int64_t unit = begin; unit < end; unit++) {
-    heed_attention a = group(p, unit / run->parts);
-    int64_t part = unit % run->parts;
-    p->loops->forward(&a, rows * part / run->parts,
-                      rows * (part + 1) / run->parts, room);
+  for (int64_t unit = first; unit < last; unit++) {
+    int64_t begin, end;
+    char *sums = NULL;
+    heed_attention a =
+        part_of(run, unit / run->splits, &begin, &end, &sums);
+    if (run->splits == 1)
+      p->loops->forward(&a, begin, end, room);
+    else
+      p->loops->forward_split(&a, begin, end, unit % run->splits, sums, room);
   }
 }
 
-static bool attention_fwd(heed_call *c) {
-  plan p;
-  heads_inside(c->out[0]);
-  bool ok = plan_begin(&p, c, false);
-  if (ok) {
-    p.out = lay(c->out[0], p.s.nbatch, "crh");
-    if (c->nout > 1) p.stats = heed_tensor_data(c->out[1]);
-    /* cut by the shape alone: rows at the end of a part may be rounded in
-       another way than the others, and bits must not depend on threads */
-    int64_t rows = p.repeat * p.s.tq;
-    int64_t parts = (rows + HEED_ATTENTION_ROWS - 1) / HEED_ATTENTION_ROWS;
-    if (parts < 1) parts = 1;
-    forward_run run = {&p, parts};
-    heed_parallel(p.groups * parts, grain(group_work(&p) / parts + 1),
-                  forward_units, &run);
+static void join_parts(void *context, int64_t first, int64_t last,
+                       int worker) {
+  (void)worker;
+  const forward_run *run = context;
+  for (int64_t part = first; part < last; part++) {
+    int64_t begin, end;
+    char *sums = NULL;
+    heed_attention a = part_of(run, part, &begin, &end, &sums);
+    run->p->loops->join_splits(&a, begin, end, sums);
   }
-  plan_end(&p);
+}
+
+/* Cut by the shape alone: how sums are cut shows in their last bits, which
+   must not depend on the number of threads. */
+static bool run_forward(const heed_plan *p) {
+  int64_t rows = p->repeat * p->s.tq;
+  forward_run run = {.p = p, .splits = 1};
+  run.parts = (rows + HEED_ATTENTION_ROWS - 1) / HEED_ATTENTION_ROWS;
+  if (run.parts < 1) run.parts = 1;
+  int64_t parts = p->groups * run.parts, bytes = 0;
+  if (p->loops->forward_split) run.splits = heed_attention_splits(&p->common);
+  if (run.splits > 1 && parts > 0) {
+    run.sums_size = p->loops->sums_size(&p->common);
+    bytes = parts * run.splits * (int64_t)run.sums_size;
+    run.sums = heed_mem_alloc((size_t)bytes);
+    if (!run.sums) return false;
+  }
+  heed_parallel(parts * run.splits,
+                heed_plan_grain(heed_plan_work(p) / run.parts / run.splits + 1),
+                forward_units, &run);
+  if (!run.sums) return true;
+  int64_t work = rows / run.parts * run.splits * p->s.dv + 1;
+  heed_parallel(parts, heed_plan_grain(work), join_parts, &run);
+  heed_mem_free(run.sums, (size_t)bytes);
+  return true;
+}
+
+static bool attention_fwd(heed_call *c) {
+  heed_plan p;
+  heed_plan_heads_inside(c->out[0]);
+  bool ok = heed_plan_begin(&p, c, false);
+  if (ok) {
+    p.out = heed_plan_lay(c->out[0], p.s.nbatch, "crh");
+    if (c->nout > 1) p.stats = heed_tensor_data(c->out[1]);
+    ok = run_forward(&p);
+  }
+  heed_plan_end(&p);
   return ok;
 }
 
@@ -510,208 +349,3 @@ const heed_rule heed_rule_attention = {
     .keep = {HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS,
              HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS},
     .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};
-
-/* -- attention_bwd: gradients of q, k, v and, when asked for, bias -- */
-
-static bool attention_bwd_check(heed_call *c) {
-  for (int i = Q; i <= V; i++) heed_out_like(c, i, c->in[i]);
-  if (c->attr[NATTR].i) heed_out_like(c, 3, c->in[BIAS]);
-  return true;
-}
-
-/*
- * Groups that share a part of the bias (a slot) add to the same numbers. They
- * are put into `teams` of one slot each, one after the other in a team, with
- * a sum for each team; these are added up in order. Slots that are many need
- * no more than one team each, and its sum is the result itself. How groups
- * are put into teams depends on the shapes only. Example: bias [H Tq Tk] with
- * 64 batch entries and H = 4: 4 slots of 64 groups, in 2 teams each.
- */
-#define TEAMS 8 /* so many at least, where there are groups for them */
-
-typedef struct backward_run {
-  const plan *p;
-  int64_t teams, slots, slot_size;
-  int64_t *order; /* groups, slot by slot; NULL: one group a team */
-  char *sums;     /* [teams slot_size] where teams > slots */
-} backward_run;
-
-static void backward_groups(const backward_run *run, int64_t team,
-                            void *room) {
-  const plan *p = run->p;
-  if (!run->order) {
-    heed_attention a = group(p, team);
-    p->loops->backward(&a, room);
-    return;
-  }
-  int64_t each = run->teams / run->slots, part = team % each;
-  int64_t members = p->groups / run->slots, slot = team / each;
-  for (int64_t m = members * part / each; m < members * (part + 1) / each;
-       m++) {
-    heed_attention a = group(p, run->order[slot * members + m]);
-    if (run->sums)
-      a.dbias.data = run->sums + team * run->slot_size * p->dbias.size;
-    p->loops->backward(&a, room);
-  }
-}
-
-static void backward_teams(void *context, int64_t begin, int64_t end,
-                           int worker) {
-  const backward_run *run = context;
-  char *room = run->p->room + run->p->room_size * (size_t)worker;
-  for (int64_t team = begin; team < end; team++)
-    backward_groups(run, team, room);
-}
-
-/* Sets slots and order. */
-static bool find_slots(backward_run *run, const heed_tensor *dbias) {
-  const plan *p = run->p;
-  bool by_head = p->dbias.head != 0;
-  int64_t batch = 1, n = dbias->shape.ndim;
-  for (int i = 0; i < n - 3; i++) batch *= dbias->shape.dim[i];
-  run->slots = batch * (by_head ? p->s.kv_heads : 1);
-  run->slot_size = heed_tensor_numel(dbias) / run->slots;
-  size_t bytes = sizeof *run->order * (size_t)p->groups;
-  run->order = heed_mem_alloc(bytes);
-  if (!run->order) return false;
-  int64_t members = p->groups / run->slots;
-  int64_t *filled = heed_mem_alloc(sizeof *filled * (size_t)run->slots);
-  if (!filled) return false;
-  memset(filled, 0, sizeof *filled * (size_t)run->slots);
-  for (int64_t g = 0; g < p->groups; g++) {
-    int64_t head = by_head ? g % p->s.kv_heads * p->repeat : 0;
-    int64_t offset = batch_offset(&p->dbias, &p->s, g / p->s.kv_heads) +
-                     head * p->dbias.head;
-    int64_t slot = offset / run->slot_size;
-    run->order[slot * members + filled[slot]++] = g;
-  }
-  heed_mem_free(filled, sizeof *filled * (size_t)run->slots);
-  return true;
-}
-
-static bool alloc_sums(backward_run *run) {
-  int64_t members = run->p->groups / run->slots;
-  int64_t each = (TEAMS + run->slots - 1) / run->slots;
-  if (each > members) each = members;
-  run->teams = run->slots * each;
-  if (each == 1) return true;
-  size_t bytes = (size_t)(run->teams * run->slot_size * run->p->dbias.size);
-  run->sums = heed_mem_alloc(bytes);
-  if (!run->sums) return false;
-  memset(run->sums, 0, bytes);
-  return true;
-}
-
-/* dbias = the sums of the teams of each slot. */
-static void gather_bias(const backward_run *run, heed_tensor *dbias) {
-  int64_t each = run->teams / run->slots, n = run->slot_size;
-  heed_loop2 *add = heed_kernel.binary[HEED_BINARY_add][dbias->dtype];
-  int64_t bytes = n * run->p->dbias.size;
-  for (int64_t team = 0; team < run->teams; team++) {
-    char *to = (char *)heed_tensor_data(dbias) + team / each * bytes;
-    add(n, to, 1, to, 1, run->sums + team * bytes, 1);
-  }
-}
-
-static bool run_backward(plan *p, heed_tensor *dbias) {
-  backward_run run = {.p = p, .teams = p->groups};
-  bool ok = true;
-  if (dbias) {
-    memset(heed_tensor_data(dbias), 0, dbias->storage->bytes);
-    p->dbias = lay(dbias, p->s.nbatch, "crh");
-    if (heed_tensor_numel(dbias) > 0 && p->groups > 0)
-      ok = find_slots(&run, dbias) && alloc_sums(&run);
-  }
-  int64_t work = group_work(p);
-  if (run.order) work *= p->groups / run.teams;
-  if (ok) heed_parallel(run.teams, grain(work), backward_teams, &run);
-  if (ok && run.sums) gather_bias(&run, dbias);
-  if (run.order)
-    heed_mem_free(run.order, sizeof *run.order * (size_t)p->groups);
-  if (run.sums)
-    heed_mem_free(run.sums,
-                  (size_t)(run.teams * run.slot_size * p->dbias.size));
-  return ok;
-}
-
-static bool attention_bwd_fwd(heed_call *c) {
-  plan p;
-  bool ok = plan_begin(&p, c, true);
-  if (ok) {
-    int n = p.s.nbatch;
-    for (int i = Q; i <= V; i++) heads_inside(c->out[i]);
-    p.dq = lay(c->out[Q], n, "crh");
-    p.dk = lay(c->out[K], n, "crh");
-    p.dv = lay(c->out[V], n, "crh");
-    p.out = p.in[OUT];
-    p.stats = heed_tensor_data(c->in[STATS]);
-    ok = run_backward(&p, c->nout > 3 ? c->out[3] : NULL);
-  }
-  plan_end(&p);
-  return ok;
-}
-
-const heed_rule heed_rule_attention_bwd = {
-    .check = attention_bwd_check, .forward = attention_bwd_fwd};
-
-/* -- attention_sinks_bwd -- */
-
-static bool attention_sinks_bwd_check(heed_call *c) {
-  heed_out_like(c, 0, c->in[0]);
-  return true;
-}
-
-/* One head a unit, batch entries in order. */
-typedef struct sink_run {
-  const heed_attention_loops *loops;
-  sizes s;
-  layout sinks, out, dout;
-  char *stats;
-  heed_tensor *result;
-} sink_run;
-
-static void sink_heads(void *context, int64_t begin, int64_t end,
-                       int worker) {
-  (void)worker;
-  const sink_run *run = context;
-  const sizes *s = &run->s;
-  for (int64_t head = begin; head < end; head++) {
-    double sum = 0;
-    for (int64_t entry = 0; entry < s->count; entry++) {
-      heed_attention a = {.tq = s->tq, .dv = s->dv};
-      a.sinks = grid(&run->sinks, s, entry, head);
-      a.out = grid(&run->out, s, entry, head);
-      a.dout = grid(&run->dout, s, entry, head);
-      a.stats = run->stats +
-                2 * (entry * s->heads + head) * s->tq * run->out.size;
-      sum += run->loops->sink_gradient(&a, 0);
-    }
-    if (run->result->dtype == HEED_FLOAT64)
-      ((double *)heed_tensor_data(run->result))[head] = sum;
-    else
-      ((float *)heed_tensor_data(run->result))[head] = (float)sum;
-  }
-}
-
-static bool attention_sinks_bwd_fwd(heed_call *c) {
-  heed_tensor *out = heed_contiguous(c->op->name, c->in[1]);
-  heed_tensor *dout = out ? heed_contiguous(c->op->name, c->in[3]) : NULL;
-  if (dout) {
-    /* [.. H Tq Dv]: as q, k and v */
-    sizes s = sizes_of((heed_tensor *[]){out, out, out});
-    sink_run run = {.loops = &heed_kernel.attention[out->dtype], .s = s,
-                    .sinks = lay(c->in[0], s.nbatch, "h"),
-                    .out = lay(out, s.nbatch, "crh"),
-                    .dout = lay(dout, s.nbatch, "crh"),
-                    .stats = heed_tensor_data(c->in[2]),
-                    .result = c->out[0]};
-    heed_parallel(s.heads, grain(s.count * s.tq * (s.dv + 1) + 1),
-                  sink_heads, &run);
-  }
-  heed_tensor_drop(out);
-  heed_tensor_drop(dout);
-  return dout != NULL;
-}
-
-const heed_rule heed_rule_attention_sinks_bwd = {
-    .check = attention_sinks_bwd_check, .forward = attention_sinks_bwd_fwd};

@@ -1,0 +1,218 @@
+/*
+ * attention_backward - gradients of attention, fused. Layer: ops.
+ * Read first: attention.c, attention_plan.h.
+ *
+ * Groups are independent, but for the gradient of a bias that several of them
+ * share, see backward_run.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "ops/attention_plan.h"
+#include "ops/copy.h"
+
+/* -- attention_bwd: gradients of q, k, v and, when asked for, bias -- */
+
+static bool attention_bwd_check(heed_call *c) {
+  for (int i = Q; i <= V; i++) heed_out_like(c, i, c->in[i]);
+  if (c->attr[NATTR].i) heed_out_like(c, 3, c->in[BIAS]);
+  return true;
+}
+
+/*
+ * Groups that share a part of the bias (a slot) add to the same numbers. They
+ * are put into `teams` of one slot each, one after the other in a team, with
+ * a sum for each team; these are added up in order. Slots that are many need
+ * no more than one team each, and its sum is the result itself. How groups
+ * are put into teams depends on the shapes only. Example: bias [H Tq Tk] with
+ * 64 batch entries and H = 4: 4 slots of 64 groups, in 2 teams each.
+ */
+#define TEAMS 8 /* so many at least, where there are groups for them */
+
+typedef struct backward_run {
+  const heed_plan *p;
+  int64_t teams, slots, slot_size;
+  int64_t *order; /* groups, slot by slot; NULL: one group a team */
+  char *sums;     /* [teams slot_size] where teams > slots */
+} backward_run;
+
+static void backward_groups(const backward_run *run, int64_t team,
+                            void *room) {
+  const heed_plan *p = run->p;
+  if (!run->order) {
+    heed_attention a = heed_plan_group(p, team);
+    p->loops->backward(&a, room);
+    return;
+  }
+  int64_t each = run->teams / run->slots, part = team % each;
+  int64_t members = p->groups / run->slots, slot = team / each;
+  for (int64_t m = members * part / each; m < members * (part + 1) / each;
+       m++) {
+    heed_attention a = heed_plan_group(p, run->order[slot * members + m]);
+    if (run->sums)
+      a.dbias.data = run->sums + team * run->slot_size * p->dbias.size;
+    p->loops->backward(&a, room);
+  }
+}
+
+static void backward_teams(void *context, int64_t begin, int64_t end,
+                           int worker) {
+  const backward_run *run = context;
+  char *room = run->p->room + run->p->room_size * (size_t)worker;
+  for (int64_t team = begin; team < end; team++)
+    backward_groups(run, team, room);
+}
+
+/* Sets slots and order. */
+static bool find_slots(backward_run *run, const heed_tensor *dbias) {
+  const heed_plan *p = run->p;
+  bool by_head = p->dbias.head != 0;
+  int64_t batch = 1, n = dbias->shape.ndim;
+  for (int i = 0; i < n - 3; i++) batch *= dbias->shape.dim[i];
+  run->slots = batch * (by_head ? p->s.kv_heads : 1);
+  run->slot_size = heed_tensor_numel(dbias) / run->slots;
+  size_t bytes = sizeof *run->order * (size_t)p->groups;
+  run->order = heed_mem_alloc(bytes);
+  if (!run->order) return false;
+  int64_t members = p->groups / run->slots;
+  int64_t *filled = heed_mem_alloc(sizeof *filled * (size_t)run->slots);
+  if (!filled) return false;
+  memset(filled, 0, sizeof *filled * (size_t)run->slots);
+  for (int64_t g = 0; g < p->groups; g++) {
+    int64_t head = by_head ? g % p->s.kv_heads * p->repeat : 0;
+    int64_t offset = heed_plan_batch(&p->dbias, &p->s, g / p->s.kv_heads) +
+                     head * p->dbias.head;
+    int64_t slot = offset / run->slot_size;
+    run->order[slot * members + filled[slot]++] = g;
+  }
+  heed_mem_free(filled, sizeof *filled * (size_t)run->slots);
+  return true;
+}
+
+static bool alloc_sums(backward_run *run) {
+  int64_t members = run->p->groups / run->slots;
+  int64_t each = (TEAMS + run->slots - 1) / run->slots;
+  if (each > members) each = members;
+  run->teams = run->slots * each;
+  if (each == 1) return true;
+  size_t bytes = (size_t)(run->teams * run->slot_size * run->p->dbias.size);
+  run->sums = heed_mem_alloc(bytes);
+  if (!run->sums) return false;
+  memset(run->sums, 0, bytes);
+  return true;
+}
+
+/* dbias = the sums of the teams of each slot. */
+static void gather_bias(const backward_run *run, heed_tensor *dbias) {
+  int64_t each = run->teams / run->slots, n = run->slot_size;
+  heed_loop2 *add = heed_kernel.binary[HEED_BINARY_add][dbias->dtype];
+  int64_t bytes = n * run->p->dbias.size;
+  for (int64_t team = 0; team < run->teams; team++) {
+    char *to = (char *)heed_tensor_data(dbias) + team / each * bytes;
+    add(n, to, 1, to, 1, run->sums + team * bytes, 1);
+  }
+}
+
+static bool run_backward(heed_plan *p, heed_tensor *dbias) {
+  backward_run run = {.p = p, .teams = p->groups};
+  bool ok = true;
+  if (dbias) {
+    memset(heed_tensor_data(dbias), 0, dbias->storage->bytes);
+    p->dbias = heed_plan_lay(dbias, p->s.nbatch, "crh");
+    if (heed_tensor_numel(dbias) > 0 && p->groups > 0)
+      ok = find_slots(&run, dbias) && alloc_sums(&run);
+  }
+  int64_t work = heed_plan_work(p);
+  if (run.order) work *= p->groups / run.teams;
+  if (ok) heed_parallel(run.teams, heed_plan_grain(work), backward_teams, &run);
+  if (ok && run.sums) gather_bias(&run, dbias);
+  if (run.order)
+    heed_mem_free(run.order, sizeof *run.order * (size_t)p->groups);
+  if (run.sums)
+    heed_mem_free(run.sums,
+                  (size_t)(run.teams * run.slot_size * p->dbias.size));
+  return ok;
+}
+
+static bool attention_bwd_fwd(heed_call *c) {
+  heed_plan p;
+  bool ok = heed_plan_begin(&p, c, true);
+  if (ok) {
+    int n = p.s.nbatch;
+    for (int i = Q; i <= V; i++) heed_plan_heads_inside(c->out[i]);
+    p.dq = heed_plan_lay(c->out[Q], n, "crh");
+    p.dk = heed_plan_lay(c->out[K], n, "crh");
+    p.dv = heed_plan_lay(c->out[V], n, "crh");
+    p.out = p.in[OUT];
+    p.stats = heed_tensor_data(c->in[STATS]);
+    ok = run_backward(&p, c->nout > 3 ? c->out[3] : NULL);
+  }
+  heed_plan_end(&p);
+  return ok;
+}
+
+const heed_rule heed_rule_attention_bwd = {
+    .check = attention_bwd_check, .forward = attention_bwd_fwd};
+
+/* -- attention_sinks_bwd -- */
+
+static bool attention_sinks_bwd_check(heed_call *c) {
+  heed_out_like(c, 0, c->in[0]);
+  return true;
+}
+
+/* One head a unit, batch entries in order. */
+typedef struct sink_run {
+  const heed_attention_loops *loops;
+  heed_sizes s;
+  heed_layout sinks, out, dout;
+  char *stats;
+  heed_tensor *result;
+} sink_run;
+
+static void sink_heads(void *context, int64_t begin, int64_t end,
+                       int worker) {
+  (void)worker;
+  const sink_run *run = context;
+  const heed_sizes *s = &run->s;
+  for (int64_t head = begin; head < end; head++) {
+    double sum = 0;
+    for (int64_t entry = 0; entry < s->count; entry++) {
+      heed_attention a = {.tq = s->tq, .dv = s->dv};
+      a.sinks = heed_plan_grid(&run->sinks, s, entry, head);
+      a.out = heed_plan_grid(&run->out, s, entry, head);
+      a.dout = heed_plan_grid(&run->dout, s, entry, head);
+      a.stats = run->stats +
+                2 * (entry * s->heads + head) * s->tq * run->out.size;
+      sum += run->loops->sink_gradient(&a, 0);
+    }
+    if (run->result->dtype == HEED_FLOAT64)
+      ((double *)heed_tensor_data(run->result))[head] = sum;
+    else
+      ((float *)heed_tensor_data(run->result))[head] = (float)sum;
+  }
+}
+
+static bool attention_sinks_bwd_fwd(heed_call *c) {
+  heed_tensor *out = heed_contiguous(c->op->name, c->in[1]);
+  heed_tensor *dout = out ? heed_contiguous(c->op->name, c->in[3]) : NULL;
+  if (dout) {
+    /* [.. H Tq Dv]: as q, k and v */
+    heed_sizes s = heed_plan_sizes((heed_tensor *[]){out, out, out});
+    sink_run run = {.loops = &heed_kernel.attention[out->dtype], .s = s,
+                    .sinks = heed_plan_lay(c->in[0], s.nbatch, "h"),
+                    .out = heed_plan_lay(out, s.nbatch, "crh"),
+                    .dout = heed_plan_lay(dout, s.nbatch, "crh"),
+                    .stats = heed_tensor_data(c->in[2]),
+                    .result = c->out[0]};
+    heed_parallel(s.heads, heed_plan_grain(s.count * s.tq * (s.dv + 1) + 1),
+                  sink_heads, &run);
+  }
+  heed_tensor_drop(out);
+  heed_tensor_drop(dout);
+  return dout != NULL;
+}
+
+const heed_rule heed_rule_attention_sinks_bwd = {
+    .check = attention_sinks_bwd_check, .forward = attention_sinks_bwd_fwd};
