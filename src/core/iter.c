@@ -174,17 +174,19 @@ static void order(heed_iter *it) {
       swap(it, at, at - 1);
 }
 
-/* Long bursts in both directions, in a buffer that stays in the cache: 128
-   elements of up to 4 bytes, 64 of 8. */
-#define TILE 128
-#define PITCH (TILE + 8) /* so that rows of a buffer share fewer cache sets */
+/* Long bursts along the rows of the others, shorter ones along the operand
+   that is turned, in a buffer that stays in the cache; half as high for
+   elements of 8 bytes. */
+#define HIGH 64
+#define WIDE 256
+#define PITCH (WIDE + 8) /* so that rows of a buffer share fewer cache sets */
 
 /* A walk over tiles of dimensions `down` and the last one. */
 typedef struct tiles {
   run run;
   int down;
   heed_loop_turn *turn[HEED_ITER_MAX]; /* of operands that lie along it */
-  int64_t side;          /* elements of a tile each way */
+  int64_t high, wide;    /* elements of a tile, down and across */
   int64_t rows, columns; /* tiles along `down`, along the last */
 } tiles;
 
@@ -192,7 +194,7 @@ static void run_tile(const tiles *t, char *const *data, int64_t rows,
                      int64_t columns) {
   const heed_iter *it = t->run.it;
   const int last = it->ndim - 1;
-  _Alignas(64) char buffer[HEED_ITER_MAX - 1][TILE * PITCH * sizeof(float)];
+  _Alignas(64) char buffer[HEED_ITER_MAX - 1][HIGH * PITCH * sizeof(float)];
   char *row[HEED_ITER_MAX];
   int64_t step[HEED_ITER_MAX], stride[HEED_ITER_MAX];
   for (int k = 0; k < it->ntensor; k++) {
@@ -213,8 +215,8 @@ static void run_tile(const tiles *t, char *const *data, int64_t rows,
   }
 }
 
-static int64_t part(const tiles *t, int64_t n, int64_t at) {
-  return n - at < t->side ? n - at : t->side;
+static int64_t part(int64_t n, int64_t at, int64_t most) {
+  return n - at < most ? n - at : most;
 }
 
 static void run_tiles(void *context, int64_t begin, int64_t end, int worker) {
@@ -223,8 +225,8 @@ static void run_tiles(void *context, int64_t begin, int64_t end, int worker) {
   const heed_iter *it = t->run.it;
   const int last = it->ndim - 1;
   for (; begin < end; begin++) {
-    int64_t rest = begin / t->columns, j = begin % t->columns * t->side;
-    int64_t i = rest % t->rows * t->side;
+    int64_t rest = begin / t->columns, j = begin % t->columns * t->wide;
+    int64_t i = rest % t->rows * t->high;
     rest /= t->rows;
     char *data[HEED_ITER_MAX];
     for (int k = 0; k < it->ntensor; k++)
@@ -236,8 +238,8 @@ static void run_tiles(void *context, int64_t begin, int64_t end, int worker) {
         data[k] += rest % it->dim[d] * it->stride[k][d];
       rest /= it->dim[d];
     }
-    run_tile(t, data, part(t, it->dim[t->down], i),
-             part(t, it->dim[last], j));
+    run_tile(t, data, part(it->dim[t->down], i, t->high),
+             part(it->dim[last], j, t->wide));
   }
   if (t->run.stream) heed_kernel.stream_end();
 }
@@ -248,7 +250,7 @@ static bool find_turned(const heed_iter *it, heed_tensor *const *t,
                         tiles *w) {
   const int last = it->ndim - 1;
   bool any = false;
-  if (it->dim[last] < 8 || count(it) < TILE * TILE / 4) return false;
+  if (it->dim[last] < 8 || count(it) < 4096) return false;
   for (int k = 1; k < it->ntensor; k++) {
     int64_t size = (int64_t)it->size[k], across = it->stride[k][last];
     if (across == 0 || across == size) continue;
@@ -272,17 +274,17 @@ void heed_iter_map(const heed_shape *shape, int ntensor,
   join(&it);
   int64_t n = count(&it);
   run r = {&it, fn, context, it.dim[it.ndim - 1], can_stream(&it, n)};
-  tiles w = {r, 0, {NULL}, TILE, 0, 0};
+  tiles w = {r, 0, {NULL}, HIGH, WIDE, 0, 0};
   if (!find_turned(&it, t, &w)) {
     heed_parallel(n, grain, run_range, &r);
     return;
   }
   for (int k = 0; k < ntensor; k++)
-    if (it.size[k] == sizeof(double)) w.side = TILE / 2;
-  w.rows = (it.dim[w.down] + w.side - 1) / w.side;
-  w.columns = (it.dim[it.ndim - 1] + w.side - 1) / w.side;
+    if (it.size[k] == sizeof(double)) w.high = HIGH / 2;
+  w.rows = (it.dim[w.down] + w.high - 1) / w.high;
+  w.columns = (it.dim[it.ndim - 1] + w.wide - 1) / w.wide;
   int64_t tiles_count = w.rows * w.columns;
   for (int d = 0; d < it.ndim - 1; d++)
     if (d != w.down) tiles_count *= it.dim[d];
-  heed_parallel(tiles_count, 1 + grain / (w.side * w.side), run_tiles, &w);
+  heed_parallel(tiles_count, 1 + grain / (w.high * w.wide), run_tiles, &w);
 }
