@@ -4,6 +4,7 @@
 local close = require "spec.support.close"
 local gradient = require "spec.support.gradient"
 local heed = require "heed"
+local message_of = require "spec.support.message"
 local sample = require "spec.support.sample"
 
 local einsum <const> = heed.einsum
@@ -13,11 +14,7 @@ local TIGHT <const> = {atol = 1e-11, rtol = 1e-11}
 
 local function check(got, want) close.check("value", got, want, TIGHT) end
 
-local function message(...)
-  local ok, text = pcall(einsum, ...)
-  assert.is_false(ok, "no error was raised")
-  return (text:gsub("^[^:]*:%d+: ", ""))
-end
+local function message(...) return message_of(einsum, ...) end
 
 -- -- the definition ----------------------------------------------------------
 

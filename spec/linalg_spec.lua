@@ -4,6 +4,7 @@
 local close = require "spec.support.close"
 local gradient = require "spec.support.gradient"
 local heed = require "heed"
+local message = require "spec.support.message"
 local sample = require "spec.support.sample"
 
 local linalg <const> = heed.linalg
@@ -20,12 +21,6 @@ local B <const> = double {{1, 2}, {3, 4}, {5, 7}}
 local TIGHT <const> = {atol = 1e-11, rtol = 1e-11}
 
 local function check(got, want) close.check("value", got, want, TIGHT) end
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return (text:gsub("^[^:]*:%d+: ", ""))
-end
 
 local function eye(n) return heed.eye(n, {dtype = "float64"}) end
 

@@ -4,6 +4,7 @@ local close = require "spec.support.close"
 local core = require "heed.core"
 local gradient = require "spec.support.gradient"
 local heed = require "heed"
+local message_of = require "spec.support.message"
 local rows = require "spec.ops.rows"
 local sample = require "spec.support.sample"
 local usage = require "spec.support.usage"
@@ -35,9 +36,7 @@ local function caller(op, row)
 end
 
 local function message(f, args)
-  local ok, text = pcall(f, table.unpack(args, 1, args.n or #args))
-  assert.is_false(ok, "no error was raised")
-  return (text:gsub("^[^:]*:%d+: ", ""))
+  return message_of(f, table.unpack(args, 1, args.n or #args))
 end
 
 local function parameters(signature)

@@ -51,7 +51,10 @@ for _, op in ipairs(core.op_table) do
   end
 end
 
-for _, name in ipairs {"make", "shape", "index", "statistics", "unique"} do
+for _, name in ipairs {
+  "make", "shape", "index", "statistics", "unique", "random", "algebra",
+  "maths",
+} do
   local part = require("heed.tensor." .. name)
   for key, f in pairs(part.methods) do methods[key] = f end
   for key, f in pairs(part.functions) do heed[key] = f end
@@ -59,14 +62,6 @@ end
 
 --- Stands in a key for a new dimension of size 1: `t[{heed.newaxis, {}}]`.
 heed.newaxis = "newaxis"
-
-for name, f in pairs(require "heed.random") do heed[name] = f end
-for name, f in pairs(require "heed.algebra") do
-  methods[name], heed[name] = f, f
-end
-for name, f in pairs(require "heed.tensor.maths") do
-  methods[name], heed[name] = f, f
-end
 
 -- Operators take a tensor on either side and a number on the other.
 local meta <const> = core.metatable

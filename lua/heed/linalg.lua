@@ -14,7 +14,8 @@ for _, op in ipairs(core.op_table) do
   if op.group == "linalg" then linalg[op.name] = ops[op.name] end
 end
 
-linalg.matmul, linalg.cross = ops.matmul, require "heed.algebra".cross
+linalg.matmul = ops.matmul
+linalg.cross = require "heed.tensor.algebra".functions.cross
 
 --- A diagonal of each matrix of a batch, as a view.
 -- @param x tensor (..., m, n)

@@ -1,11 +1,5 @@
 local data = require "heed.data"
-
--- The message of an error, without the position in front.
-local function message(f, ...)
-  local ok, got = pcall(f, ...)
-  assert.is_false(ok)
-  return (got:gsub("^[^:]+:%d+: ", ""))
-end
+local message = require "spec.support.message"
 
 describe("data.read_pairs", function()
   local path

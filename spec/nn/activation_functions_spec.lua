@@ -3,6 +3,7 @@
 local close = require "spec.support.close"
 local gradient = require "spec.support.gradient"
 local heed = require "heed"
+local message = require "spec.support.message"
 local sample = require "spec.support.sample"
 
 local F <const> = heed.nn.functional
@@ -44,12 +45,6 @@ local kinks <const> = {
   hardsigmoid = {{-3, 3, 0}, {0, 0, 1 / 6}},
   hardswish = {{-3, 3, 0}, {0, 1, 0.5}}, elu = {{0, 1}, {1, 1}},
 }
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^:]*:%d+: ", ""))
-end
 
 describe("activations", function()
   for name, pair in pairs(known) do

@@ -7,12 +7,7 @@ local gradient = require "spec.support.gradient"
 local near = dofile "spec/nn/near.lua"
 local attend <const> = F.additive_attention
 local core = require "heed.core"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^\n]-%.lua:%d+: ", ""))
-end
+local message = require "spec.support.message"
 
 local function draw(g, shape, dtype)
   return heed.randn(shape, {dtype = dtype, generator = g})

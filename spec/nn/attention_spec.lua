@@ -1,14 +1,9 @@
 local heed = require "heed"
+local message = require "spec.support.message"
 local nn = require "heed.nn"
 local F = nn.functional
 local near = dofile "spec/nn/near.lua"
 local attend <const> = F.scaled_dot_product_attention
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^\n]-%.lua:%d+: ", ""))
-end
 
 -- q, k and v [B H T D] that want gradients
 local function qkv(b, heads, tq, tk, d, kv_heads)

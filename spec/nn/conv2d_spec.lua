@@ -1,14 +1,9 @@
 -- Convolutions of images. Numbers are those of PyTorch 2.13.
 
 local heed = require "heed"
+local message = require "spec.support.message"
 local nn = heed.nn
 local F <const> = nn.functional
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return (text:gsub("^[^:]*:%d+: ", ""))
-end
 
 local function near(want, got)
   local worst = (got - heed.tensor(want)):abs():max():item()

@@ -1,12 +1,7 @@
 local heed = require "heed"
+local message = require "spec.support.message"
 local near = dofile "spec/nn/near.lua"
 local ops <const> = heed.core.ops
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^\n]-%.lua:%d+: ", ""))
-end
 
 -- What the ops do, by reshape and transpose: part i of n.
 local function part(x, heads, n, i)

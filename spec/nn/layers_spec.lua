@@ -1,13 +1,8 @@
 local heed = require "heed"
+local message = require "spec.support.message"
 local nn = require "heed.nn"
 local F = nn.functional
 local near = dofile "spec/nn/near.lua"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^\n]-%.lua:%d+: ", ""))
-end
 
 describe("Linear", function()
   it("gives x W^T + b over the last dimension", function()

@@ -3,14 +3,9 @@
 local heed = require "heed"
 local F = require "heed.nn".functional
 local gradient = require "spec.support.gradient"
+local message = require "spec.support.message"
 local near = dofile "spec/nn/near.lua"
 local attend <const> = F.linear_attention
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^\n]-%.lua:%d+: ", ""))
-end
 
 -- q [.. Tq 5], k [.. Tk 5], v [.. Tk 3]
 local function inputs(shape, tq, tk, dtype)

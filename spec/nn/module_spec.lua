@@ -1,4 +1,5 @@
 local heed = require "heed"
+local message = require "spec.support.message"
 local nn = require "heed.nn"
 local near = dofile "spec/nn/near.lua"
 
@@ -6,13 +7,6 @@ local function names(module)
   local list = {}
   for name in module:named_parameters() do list[#list + 1] = name end
   return table.concat(list, " ")
-end
-
--- A message without the position in front of it.
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^\n]-%.lua:%d+: ", ""))
 end
 
 local Net = nn.Module:extend("Net")

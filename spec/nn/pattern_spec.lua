@@ -3,13 +3,8 @@
 local heed = require "heed"
 local F = require "heed.nn".functional
 local gradient = require "spec.support.gradient"
+local message = require "spec.support.message"
 local near = dofile "spec/nn/near.lua"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^\n]-%.lua:%d+: ", ""))
-end
 
 describe("span_bias", function()
   it("is the logarithm of the soft mask", function()

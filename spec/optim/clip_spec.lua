@@ -1,12 +1,7 @@
 local heed = require "heed"
+local message = require "spec.support.message"
 local optim = require "heed.optim"
 local near = dofile "spec/nn/near.lua"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^\n]-%.lua:%d+: ", ""))
-end
 
 local function with_grad(values)
   local grad = heed.tensor(values)

@@ -1,11 +1,6 @@
 local heed = require "heed"
+local message = require "spec.support.message"
 local optim = require "heed.optim"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^\n]-%.lua:%d+: ", ""))
-end
 
 local function sgd(...)
   local groups = {}

@@ -1,11 +1,8 @@
 local close = require "spec.support.close"
 local heed = require "heed"
+local message_of = require "spec.support.message"
 
-local function message(...)
-  local ok, text = pcall(close.check, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^:]*:%d+: ", ""))
-end
+local function message(...) return message_of(close.check, ...) end
 
 describe("close.check", function()
   it("passes within atol + rtol * |want|", function()

@@ -1,12 +1,7 @@
 -- Ops that write over their first input.
 
 local heed = require "heed"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return (text:gsub("^[^:]*:%d+: ", ""))
-end
+local message = require "spec.support.message"
 
 describe("writing in place", function()
   it("gives the tensor itself, and every view of it sees the value",

@@ -2,16 +2,11 @@
 
 local close = require "spec.support.close"
 local heed = require "heed"
+local message = require "spec.support.message"
 local rows = require "spec.ops.rows"
 local sample = require "spec.support.sample"
 
 local function double(list) return heed.tensor(list, {dtype = "float64"}) end
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^:]*:%d+: ", ""))
-end
 
 -- By mpmath, with 200 bits.
 local special <const> = {

@@ -1,14 +1,9 @@
 local heed = require "heed"
+local message = require "spec.support.message"
 
 -- The lines of a text, compared one by one for a readable difference.
 local function prints(lines, value)
   assert.are.equal(table.concat(lines, "\n"), tostring(value))
-end
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^:]+:%d+: ", ""))
 end
 
 describe("a tensor as text", function()

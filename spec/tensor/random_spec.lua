@@ -2,12 +2,7 @@
 -- seed.
 
 local heed = require "heed"
-
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok, "no error was raised")
-  return (text:gsub("^[^:]*:%d+: ", ""))
-end
+local message = require "spec.support.message"
 
 describe("multinomial", function()
   local weights = {0.1, 0.2, 0.0, 0.3, 0.4}

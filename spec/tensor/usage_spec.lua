@@ -14,8 +14,8 @@ local DTYPES <const> = {
 }
 
 describe("lua/heed/tensor", function()
-  for _, part in ipairs {"make", "shape", "index", "statistics",
-    "unique"} do
+  for _, part in ipairs {"algebra", "index", "make", "maths", "random",
+    "shape", "statistics", "unique"} do
     local module = require("heed.tensor." .. part)
     for _, group in ipairs {"functions", "methods"} do
       for name in pairs(module[group]) do

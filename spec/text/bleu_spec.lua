@@ -1,11 +1,5 @@
 local bleu = require "heed.text".bleu
-
--- The message of an error, without the position in front.
-local function message(f, ...)
-  local ok, text = pcall(f, ...)
-  assert.is_false(ok)
-  return (text:gsub("^[^:]+:%d+: ", ""))
-end
+local message = require "spec.support.message"
 
 -- Reference values: sacrebleu 2.6.0.
 local cases = {

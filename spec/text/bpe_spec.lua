@@ -1,15 +1,9 @@
+local message = require "spec.support.message"
 local text = require "heed.text"
 local BPE, unicode = text.BPE, text.unicode
 
 local function blame(f)
   return (select(2, pcall(f)))
-end
-
--- The message of an error, without the position in front.
-local function message(f, ...)
-  local ok, got = pcall(f, ...)
-  assert.is_false(ok)
-  return (got:gsub("^[^:]+:%d+: ", ""))
 end
 
 -- White space as decode gives it back.

@@ -1,15 +1,9 @@
 local cjson = require "cjson"
 local Vocabulary = require "heed.text".Vocabulary
+local message = require "spec.support.message"
 
 local function blame(f)
   return (select(2, pcall(f)))
-end
-
--- The message of an error, without the position in front.
-local function message(f, ...)
-  local ok, got = pcall(f, ...)
-  assert.is_false(ok)
-  return (got:gsub("^[^:]+:%d+: ", ""))
 end
 
 local lists = {{"a", "rose", "is", "a", "rose"}, {"é", "is", "a", "b"}}

@@ -78,9 +78,13 @@ void heed_bind_files(lua_State *L);    /* files.c: safetensors, whole files */
 void heed_bind_print(lua_State *L);    /* print.c: tostring, its options; after
                                           heed_bind_tensors */
 
-/* call.c: the value of op `name` for one tensor and up to 5 integers. */
-heed_tensor *heed_bind_run(const char *name, heed_tensor **in, int nin,
-                           const int64_t *integers);
+/* Does a plain number, or a boolean, stand at `index`? */
+static inline bool heed_bind_is_number(lua_State *L, int index) {
+  int type = lua_type(L, index);
+  return type == LUA_TNUMBER || type == LUA_TBOOLEAN;
+}
+/* call.c: it as a new scalar, which gives way to the dtypes of tensors. */
+heed_tensor *heed_bind_number(lua_State *L, int index);
 
 /* index.c: t[key] and t[key] = value */
 int heed_bind_index(lua_State *L);

@@ -57,23 +57,26 @@ static heed_tensor *own(reader *r, heed_tensor *t) {
   return t;
 }
 
+heed_tensor *heed_bind_number(lua_State *L, int index) {
+  heed_tensor *t;
+  if (lua_isboolean(L, index))
+    t = heed_tensor_scalar(HEED_BOOL, 0, lua_toboolean(L, index));
+  else if (lua_isinteger(L, index))
+    t = heed_tensor_scalar(HEED_INT64, 0, lua_tointeger(L, index));
+  else
+    t = heed_tensor_scalar(HEED_FLOAT64, lua_tonumber(L, index), 0);
+  if (t) t->weak = true;
+  return t;
+}
+
 static bool read_operand(reader *r, const heed_param *p, int index,
                          heed_tensor **out) {
   lua_State *L = r->L;
   if ((*out = heed_bind_find(L, index))) return true;
   if (p->kind == HEED_KIND_TENSOR) return bad(r, p, "a tensor", index);
-  int type = lua_type(L, index);
-  if (type == LUA_TBOOLEAN)
-    *out = heed_tensor_scalar(HEED_BOOL, 0, lua_toboolean(L, index));
-  else if (type == LUA_TNUMBER && lua_isinteger(L, index))
-    *out = heed_tensor_scalar(HEED_INT64, 0, lua_tointeger(L, index));
-  else if (type == LUA_TNUMBER)
-    *out = heed_tensor_scalar(HEED_FLOAT64, lua_tonumber(L, index), 0);
-  else
+  if (!heed_bind_is_number(L, index))
     return bad(r, p, "a tensor or a number", index);
-  if (!own(r, *out)) return false;
-  (*out)->weak = true;
-  return true;
+  return (*out = own(r, heed_bind_number(L, index))) != NULL;
 }
 
 /* The list is the last of the inputs, number `input` its first. */
@@ -357,10 +360,10 @@ static int call_op(lua_State *L) {
   return 1;
 }
 
-static void push_op(lua_State *L, const heed_op *op) {
+static void push_op(lua_State *L, const heed_op *op, lua_CFunction call) {
   lua_pushlightuserdata(L, (void *)op);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
-  lua_pushcclosure(L, call_op, 2);
+  lua_pushcclosure(L, call, 2);
 }
 
 /* Lua passes the operand of a unary operator twice. */
@@ -374,24 +377,8 @@ static int new_unary(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const heed_op *op = heed_op_find(name);
   if (!op) return heed_bind_error(L, "unary: there is no op %s", name);
-  lua_pushlightuserdata(L, (void *)op);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &heed_bind_mark);
-  lua_pushcclosure(L, call_unary, 2);
+  push_op(L, op, call_unary);
   return 1;
-}
-
-heed_tensor *heed_bind_run(const char *name, heed_tensor **in, int nin,
-                           const int64_t *integers) {
-  const heed_op *op = heed_op_find(name);
-  heed_attr attr[HEED_MAX_PARAM];
-  heed_op_defaults(op, attr);
-  for (int k = 0; integers && k < op->nparam - op->ninput; k++)
-    attr[k].i = integers[k];
-  heed_call c = {.op = op, .nin = nin, .in = in, .attr = attr};
-  if (!heed_apply(&c)) return NULL;
-  heed_call_trim(&c);
-  for (int k = 1; k < c.nout; k++) heed_tensor_drop(c.out[k]);
-  return c.out[0];
 }
 
 /* Pushes {name =, group =, signature =, differentiable =, results =,
@@ -420,7 +407,7 @@ void heed_bind_ops(lua_State *L) {
     push_entry(L, op);
     lua_rawseti(L, -2, i + 1);
     if (strcmp(op->group, "internal") == 0) continue;
-    push_op(L, op);
+    push_op(L, op, call_op);
     lua_setfield(L, -3, op->name);
   }
   lua_setfield(L, -3, "op_table");

@@ -49,8 +49,8 @@ static const char *subject(const key *k) {
 }
 
 /* Replaces the view by the result of an op on it. */
-static bool step(key *k, const char *op, const int64_t *integers) {
-  heed_tensor *result = heed_bind_run(op, &k->view, 1, integers);
+static bool step(key *k, const char *op, const heed_attr *attr) {
+  heed_tensor *result = heed_op_run(op, &k->view, 1, attr);
   heed_tensor_drop(k->view);
   k->view = result;
   return result != NULL;
@@ -83,9 +83,9 @@ static bool position(const key *k, int64_t got, int64_t low, int64_t high,
 }
 
 static bool take_position(key *k, int64_t got) {
-  int64_t a[2] = {k->dim, 0};
+  heed_attr a[2] = {{.i = k->dim}};
   if (!has_dim(k, 1) ||
-      !position(k, got, 0, k->t->shape.dim[k->from] - 1, &a[1]))
+      !position(k, got, 0, k->t->shape.dim[k->from] - 1, &a[1].i))
     return false;
   k->from++;
   return step(k, "select", a);
@@ -115,20 +115,20 @@ static bool is_empty(lua_State *L) {
 /* Both ends from 0 on. A last one right before the first, or the other way
    round for a negative step, is an empty range. */
 static bool range_ends(const key *k, int64_t first, int64_t last, bool up,
-                       int64_t *a) {
+                       int64_t *a, int64_t *b) {
   int64_t size = k->t->shape.dim[k->from], end = size - 1;
-  if (!position(k, first, up ? 0 : -1, up ? size : end, &a[0]) ||
-      !position(k, last, up ? -1 : 0, up ? end : size, &a[1]))
+  if (!position(k, first, up ? 0 : -1, up ? size : end, a) ||
+      !position(k, last, up ? -1 : 0, up ? end : size, b))
     return false;
-  if (up ? a[0] > a[1] : a[0] < a[1]) return true;
-  return position(k, first, 0, end, &a[0]) && position(k, last, 0, end, &a[1]);
+  if (up ? *a > *b : *a < *b) return true;
+  return position(k, first, 0, end, a) && position(k, last, 0, end, b);
 }
 
 /* The range on the top of the stack. */
 static bool take_range(key *k) {
   int64_t first = 0, last = 0, stride = 1; /* 0 is no position */
   if (!has_dim(k, 1)) return false;
-  int64_t size = k->t->shape.dim[k->from], a[4] = {k->dim};
+  int64_t size = k->t->shape.dim[k->from], a, b;
   if (is_empty(k->L)) {
     k->from++;
     k->dim++;
@@ -145,15 +145,15 @@ static bool take_range(key *k) {
                      "counted from 1 or from -1", subject(k));
   if (stride == 0)
     return heed_fail("%s: the step of a range must not be 0", subject(k));
-  if (!range_ends(k, first, last, stride > 0, a + 1)) return false;
-  a[3] = stride;
-  if (stride > 0 ? a[1] > a[2] : a[1] < a[2]) { /* empty, as `slice` has it */
-    a[1] = size;
-    a[2] = size - 1;
-    a[3] = 1;
+  if (!range_ends(k, first, last, stride > 0, &a, &b)) return false;
+  if (stride > 0 ? a > b : a < b) { /* empty, as `slice` has it */
+    a = size;
+    b = size - 1;
+    stride = 1;
   }
   k->from++;
-  if (!step(k, "slice", a)) return false;
+  heed_attr attr[4] = {{.i = k->dim}, {.i = a}, {.i = b}, {.i = stride}};
+  if (!step(k, "slice", attr)) return false;
   k->dim++;
   return true;
 }
@@ -179,11 +179,11 @@ static bool take_mask(key *k, heed_tensor *mask) {
     return heed_fail("%s: mask %s must have the sizes %s, which %s has there",
                      subject(k), heed_shape_text(&mask->shape),
                      heed_shape_text(&there), heed_shape_text(&k->t->shape));
-  heed_tensor *found = heed_bind_run("nonzero", &mask, 1, NULL);
+  heed_tensor *found = heed_op_run("nonzero", &mask, 1, NULL);
   bool ok = found != NULL;
   for (int64_t d = 0; ok && d < n; d++) {
-    int64_t column[2] = {1, d};
-    ok = add_index(k, heed_bind_run("select", &found, 1, column), k->dim++);
+    heed_attr column[2] = {{.i = 1}, {.i = d}};
+    ok = add_index(k, heed_op_run("select", &found, 1, column), k->dim++);
   }
   heed_tensor_drop(found);
   k->from += n;
@@ -206,7 +206,7 @@ static bool take_tensor(key *k, heed_tensor *index) {
 /* -- words -- */
 
 static bool take_newaxis(key *k) {
-  if (!step(k, "unsqueeze", &k->dim)) return false;
+  if (!step(k, "unsqueeze", &(heed_attr){.i = k->dim})) return false;
   k->dim++;
   return true;
 }
@@ -284,10 +284,7 @@ static heed_tensor *run_indices(key *k, const char *name, heed_tensor *value) {
   heed_tensor *in[HEED_MAX_DIM + 2] = {k->view, value};
   int n = value ? 2 : 1;
   memcpy(in + n, k->index, sizeof *in * (size_t)k->nindex);
-  heed_attr attr = {.list = k->on};
-  heed_call c = {.op = heed_op_find(name), .nin = n + k->nindex, .in = in,
-                 .attr = &attr};
-  return heed_apply(&c) ? c.out[0] : NULL;
+  return heed_op_run(name, in, n + k->nindex, &(heed_attr){.list = k->on});
 }
 
 /* A mask over the whole of t, the sole key, is the frequent case. */
@@ -301,8 +298,7 @@ static heed_tensor *whole_mask(lua_State *L, const heed_tensor *t) {
 static heed_tensor *get_part(lua_State *L, heed_tensor *t) {
   heed_tensor *mask = whole_mask(L, t), *result = NULL;
   if (mask)
-    return heed_bind_run("masked_select", (heed_tensor *[]){t, mask}, 2,
-                         NULL);
+    return heed_op_run("masked_select", (heed_tensor *[]){t, mask}, 2, NULL);
   key k;
   if (read_key(&k, L, t))
     result = k.nindex ? run_indices(&k, "index", NULL)
@@ -329,17 +325,10 @@ static heed_tensor *read_value(lua_State *L, heed_tensor **own) {
   heed_tensor *v = heed_bind_find(L, 3);
   *own = NULL;
   if (v) return v;
-  if (lua_isboolean(L, 3))
-    *own = heed_tensor_scalar(HEED_BOOL, 0, lua_toboolean(L, 3));
-  else if (lua_isinteger(L, 3))
-    *own = heed_tensor_scalar(HEED_INT64, 0, lua_tointeger(L, 3));
-  else if (lua_type(L, 3) == LUA_TNUMBER)
-    *own = heed_tensor_scalar(HEED_FLOAT64, lua_tonumber(L, 3), 0);
-  else
-    heed_fail("index: a value must be a tensor or a number, got %s",
-              heed_bind_describe(L, 3));
-  if (*own) (*own)->weak = true;
-  return *own;
+  if (heed_bind_is_number(L, 3)) return *own = heed_bind_number(L, 3);
+  heed_fail("index: a value must be a tensor or a number, got %s",
+            heed_bind_describe(L, 3));
+  return NULL;
 }
 
 static bool holds(const heed_tensor *t, const heed_tensor *v) {
@@ -353,11 +342,11 @@ static bool holds(const heed_tensor *t, const heed_tensor *v) {
 /* t[mask] = one number: no need to look for what is true. */
 static heed_tensor *fill_mask(heed_tensor *t, heed_tensor *mask,
                               heed_tensor *v) {
-  int64_t dtype = t->dtype;
-  heed_tensor *cast = heed_bind_run("to", &v, 1, &dtype), *done = NULL;
+  heed_attr dtype = {.i = t->dtype};
+  heed_tensor *cast = heed_op_run("to", &v, 1, &dtype), *done = NULL;
   if (cast)
-    done = heed_bind_run("masked_fill_", (heed_tensor *[]){t, mask, cast}, 3,
-                         NULL);
+    done = heed_op_run("masked_fill_", (heed_tensor *[]){t, mask, cast}, 3,
+                       NULL);
   heed_tensor_drop(cast);
   return done;
 }
@@ -368,8 +357,8 @@ static heed_tensor *set_part(lua_State *L, heed_tensor *t, heed_tensor *v) {
   key k;
   if (read_key(&k, L, t))
     done = k.nindex ? run_indices(&k, "index_put_", v)
-                    : heed_bind_run("copy_", (heed_tensor *[]){k.view, v}, 2,
-                                    NULL);
+                    : heed_op_run("copy_", (heed_tensor *[]){k.view, v}, 2,
+                                  NULL);
   key_close(&k);
   return done;
 }

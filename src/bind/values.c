@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "bind/bind.h"
+#include "core/op.h"
 
 /* -- from Lua values -- */
 
@@ -150,10 +151,10 @@ static wishes read_wishes(lua_State *L) {
 }
 
 static heed_tensor *copy_of(heed_tensor *source, int dtype) {
-  int64_t to = dtype >= 0 ? dtype : (int)source->dtype;
+  heed_attr to = {.i = dtype >= 0 ? dtype : (int)source->dtype};
   heed_tensor *t = heed_tensor_detach(source);
-  heed_tensor *cast = t ? heed_bind_run("to", &t, 1, &to) : NULL;
-  heed_tensor *copy = cast ? heed_bind_run("clone", &cast, 1, NULL) : NULL;
+  heed_tensor *cast = t ? heed_op_run("to", &t, 1, &to) : NULL;
+  heed_tensor *copy = cast ? heed_op_run("clone", &cast, 1, NULL) : NULL;
   heed_tensor_drop(t);
   heed_tensor_drop(cast);
   return copy;
@@ -264,7 +265,7 @@ static int to_bytes(lua_State *L) {
   lua_settop(L, 1);
   heed_tensor **box = heed_bind_box(L); /* may run finalizers: comes first */
   heed_tensor *t = heed_bind_check(L, 1, "tobytes: x");
-  heed_tensor *rows = heed_bind_run("contiguous", &t, 1, NULL);
+  heed_tensor *rows = heed_op_run("contiguous", &t, 1, NULL);
   if (!rows) return heed_bind_raise(L);
   heed_bind_fill(box, rows);
   lua_pushlstring(L, heed_tensor_data(rows),

@@ -8,13 +8,6 @@
 #include "core/family.h"
 #include "core/node.h"
 
-static heed_tensor *run1(const char *name, heed_tensor *x,
-                         const heed_attr *attr) {
-  heed_attr copy = attr ? *attr : (heed_attr){0};
-  heed_call c = {.op = heed_op_find(name), .nin = 1, .in = &x, .attr = &copy};
-  return heed_apply(&c) ? c.out[0] : NULL;
-}
-
 heed_tensor *heed_tensor_make(heed_dtype dtype, int ndim, const int64_t *size,
                               const void *data) {
   heed_shape shape = {.ndim = ndim};
@@ -44,7 +37,7 @@ bool heed_tensor_read(heed_tensor *t, void *data, size_t bytes) {
   if (bytes < need)
     return heed_fail("read: %s needs %zu bytes, got room for %zu",
                      heed_tensor_text(t), need, bytes);
-  heed_tensor *rows = run1("contiguous", t, NULL);
+  heed_tensor *rows = heed_op_run("contiguous", &t, 1, NULL);
   if (!rows) return false;
   memcpy(data, heed_tensor_data(rows), need);
   heed_tensor_drop(rows);

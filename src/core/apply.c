@@ -101,25 +101,32 @@ bool heed_axes(const heed_call *c, int i, const heed_shape *list, bool *on) {
   return true;
 }
 
-void heed_call_trim(heed_call *c) {
-  for (int k = c->op->nreturn; k < c->nout; k++) {
+/* Gives up the results from k on. */
+static void drop_results(heed_call *c, int k) {
+  for (; k < c->nout; k++) {
     heed_tensor_drop(c->out[k]);
     c->out[k] = NULL;
   }
+}
+
+void heed_call_trim(heed_call *c) {
+  drop_results(c, c->op->nreturn);
   if (c->nout > c->op->nreturn) c->nout = c->op->nreturn;
 }
 
-static void drop_results(heed_call *c) {
-  for (int k = 0; k < c->nout; k++) {
-    heed_tensor_drop(c->out[k]);
-    c->out[k] = NULL;
-  }
+heed_tensor *heed_op_run(const char *name, heed_tensor **in, int nin,
+                         const heed_attr *attr) {
+  heed_attr copy[HEED_MAX_PARAM];
+  heed_call c = {.op = heed_op_find(name), .nin = nin, .in = in, .attr = copy};
+  heed_op_attributes(c.op, attr, copy);
+  if (!heed_apply(&c)) return NULL;
+  drop_results(&c, 1);
+  return c.out[0];
 }
 
 /* Casts input i; the cast is an op of its own, so gradients pass, which a
    plain number has none of. */
 static heed_tensor *cast(heed_tensor *t, heed_dtype dtype) {
-  static const heed_op *to;
   if (t->weak) {
     heed_value v = heed_element(t->dtype, heed_tensor_data(t), 0);
     bool whole = !heed_dtype_is_float(t->dtype);
@@ -127,10 +134,7 @@ static heed_tensor *cast(heed_tensor *t, heed_dtype dtype) {
     if (own) heed_element_store(dtype, heed_tensor_data(own), 0, whole, v);
     return own;
   }
-  if (!to) to = heed_op_find("to");
-  heed_attr attr = {.i = dtype};
-  heed_call c = {.op = to, .nin = 1, .in = &t, .attr = &attr};
-  return heed_apply(&c) ? c.out[0] : NULL;
+  return heed_op_run("to", &t, 1, &(heed_attr){.i = dtype});
 }
 
 /* The dtype that the inputs of a promoting op meet in. A plain number gives
@@ -263,18 +267,12 @@ static bool same_shape(const heed_call *c, const heed_shape *result) {
                    heed_shape_text(&x->shape));
 }
 
-static heed_tensor *run_on(const char *name, heed_tensor **in, int nin) {
-  const heed_op *op = heed_op_find(name);
-  heed_call c = {.op = op, .nin = nin, .in = in};
-  return heed_apply(&c) ? c.out[0] : NULL;
-}
-
 /* Copies what is about to be overwritten, if backward needs its value. */
 static bool save_before(heed_call *c) {
   const heed_rule *rule = c->op->rule;
   if (!(rule->keep[c->in_place - 1] & c->need)) return true;
   bool was = heed_grad_mode(false);
-  c->before = run_on("clone", &c->in[c->in_place - 1], 1);
+  c->before = heed_op_run("clone", &c->in[c->in_place - 1], 1, NULL);
   heed_grad_mode(was);
   return c->before != NULL;
 }
@@ -306,7 +304,7 @@ static bool run(heed_call *c) {
     return false;
   bool ok = compute(c);
   if (c->before) heed_tensor_drop(c->before);
-  if (!ok) drop_results(c);
+  if (!ok) drop_results(c, 0);
   return ok;
 }
 
@@ -355,12 +353,12 @@ static bool cast_inputs(heed_call *c, inputs *s) {
   return true;
 }
 
-static bool run_cast(heed_call *c) {
-  if (inputs_fit(c)) return run(c);
+/* Runs the op on what `fit` makes of its inputs. */
+static bool run_fitted(heed_call *c, bool (*fit)(heed_call *c, inputs *s)) {
   inputs s;
   heed_tensor **caller = c->in;
   if (!inputs_open(&s, c)) return false;
-  bool ok = cast_inputs(c, &s);
+  bool ok = fit(c, &s);
   c->in = s.in;
   ok = ok && run(c);
   c->in = caller;
@@ -368,12 +366,16 @@ static bool run_cast(heed_call *c) {
   return ok;
 }
 
+static bool run_cast(heed_call *c) {
+  return inputs_fit(c) ? run(c) : run_fitted(c, cast_inputs);
+}
+
 /* The plain op; of a copy of x, if backward needs the value of before. */
 static bool run_plain(heed_call *c) {
   heed_tensor *x = c->in[0], *copy = NULL;
   c->in_place = 0;
   if (c->op->rule->keep[0] & needed(c)) {
-    copy = run_on("clone", &x, 1);
+    copy = heed_op_run("clone", &x, 1, NULL);
     if (!copy) return false;
     c->in[0] = copy;
   }
@@ -388,10 +390,11 @@ static bool run_and_copy(heed_call *c) {
   heed_tensor *x = c->in[0];
   if (!run_plain(c)) return false;
   heed_tensor *y = c->out[0];
-  for (int k = 1; k < c->nout; k++) heed_tensor_drop(c->out[k]);
+  drop_results(c, 1);
   bool ok = same_shape(c, &y->shape) && holds_result(c, y->dtype);
   c->nout = 1;
-  c->out[0] = ok ? run_on("copy_", (heed_tensor *[]){x, y}, 2) : NULL;
+  c->out[0] =
+      ok ? heed_op_run("copy_", (heed_tensor *[]){x, y}, 2, NULL) : NULL;
   heed_tensor_drop(y);
   return c->out[0] != NULL;
 }
@@ -405,7 +408,8 @@ static bool fit_to_x(heed_call *c, inputs *s) {
     heed_dtype d = dtype_of(c, i, x->dtype);
     if (d != t->dtype ? !inputs_own(s, i, cast(t, d))
                       : heed_tensor_overlaps(t, x) &&
-                            !inputs_own(s, i, run_on("clone", &t, 1)))
+                            !inputs_own(s, i, heed_op_run("clone", &t, 1,
+                                                          NULL)))
       return false;
   }
   return true;
@@ -415,16 +419,8 @@ static bool run_over_x(heed_call *c) {
   if (!holds_result(c, c->op->rule->promote ? common_dtype(c)
                                             : c->in[0]->dtype))
     return false;
-  inputs s;
-  heed_tensor **caller = c->in;
-  if (!inputs_open(&s, c)) return false;
-  bool ok = fit_to_x(c, &s);
-  c->in = s.in;
   c->in_place = 1;
-  ok = ok && run(c);
-  c->in = caller;
-  inputs_close(&s);
-  return ok;
+  return run_fitted(c, fit_to_x);
 }
 
 /* Halves are for storage: only what moves elements may write to them. */

@@ -72,14 +72,6 @@ static heed_node *pop(walker *w) {
   return top;
 }
 
-static heed_tensor *run_op(const char *name, heed_tensor **in, int nin) {
-  const heed_op *op = heed_op_find(name);
-  heed_attr attr[HEED_MAX_PARAM];
-  heed_op_defaults(op, attr);
-  heed_call c = {.op = op, .nin = nin, .in = in, .attr = attr};
-  return heed_apply(&c) ? c.out[0] : NULL;
-}
-
 /* *sum += g; takes over the caller's reference to g. Adds in place where
    nobody else can see it. */
 static bool gather(const walker *w, heed_tensor **sum, heed_tensor *g) {
@@ -91,21 +83,17 @@ static bool gather(const walker *w, heed_tensor **sum, heed_tensor *g) {
   bool mine = old->refs == 1 && old->storage->refs == 1 &&
               !w->walk->create_graph && heed_tensor_is_contiguous(old);
   heed_tensor *in[2] = {old, g};
-  heed_tensor *now = run_op(mine ? "add_" : "add", in, 2);
+  heed_tensor *now = heed_op_run(mine ? "add_" : "add", in, 2, NULL);
   heed_dtype dtype = old->dtype;
   heed_tensor_drop(g);
   if (!now) return false;
   heed_tensor_drop(old);
   *sum = now;
   if (now->dtype == dtype) return true;
-  *sum = NULL; /* halves are added as float32 */
-  const heed_op *to = heed_op_find("to");
-  heed_call c = {.op = to, .nin = 1, .in = &now,
-                 .attr = &(heed_attr){.i = dtype}};
-  bool ok = heed_apply(&c);
+  /* halves are added as float32 */
+  *sum = heed_op_run("to", &now, 1, &(heed_attr){.i = dtype});
   heed_tensor_drop(now);
-  if (ok) *sum = c.out[0];
-  return ok;
+  return *sum != NULL;
 }
 
 /* Puts g into the grad of t: one that users can keep and write to. */
@@ -115,7 +103,7 @@ static bool gather_grad(const walker *w, heed_tensor *t, heed_tensor *g) {
                heed_tensor_is_contiguous(g);
   if (place && !*place && !w->walk->create_graph && !alone) {
     /* another tensor uses this storage: writing to one would change both */
-    heed_tensor *copy = run_op("clone", &g, 1);
+    heed_tensor *copy = heed_op_run("clone", &g, 1, NULL);
     heed_tensor_drop(g);
     g = copy;
   }

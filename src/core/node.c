@@ -13,11 +13,9 @@ static _Thread_local uint64_t next_number;
 static _Thread_local heed_node *dead; /* to be freed, linked through in[0] */
 static _Thread_local bool freeing;
 
-static int count_attr(const heed_op *op) { return op->nparam - op->ninput; }
-
 static heed_node *node_new(const heed_op *op, int inputs, int outputs,
                            const heed_attr *attr) {
-  size_t nattr = (size_t)count_attr(op), nin = (size_t)inputs;
+  size_t nattr = (size_t)heed_op_nattr(op), nin = (size_t)inputs;
   size_t nout = (size_t)outputs;
   size_t bytes = sizeof(heed_node) + nin * sizeof(heed_edge) +
                  nout * sizeof(heed_end) + nattr * sizeof(heed_attr);
@@ -251,10 +249,7 @@ bool heed_do_all(heed_rule_call *r, const heed_op *op, heed_tensor **in,
                  int nin, const heed_attr *attr, heed_tensor **out) {
   if (r->failed) return false;
   heed_attr copy[HEED_MAX_PARAM];
-  if (attr)
-    memcpy(copy, attr, sizeof *copy * (size_t)count_attr(op));
-  else
-    heed_op_defaults(op, copy);
+  heed_op_attributes(op, attr, copy);
   heed_call c = {.op = op, .nin = nin, .in = in, .attr = copy};
   if (!heed_apply(&c)) {
     r->failed = true;

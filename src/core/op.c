@@ -75,6 +75,14 @@ void heed_op_defaults(const heed_op *op, heed_attr *attr) {
     if (op->param[i].kind > HEED_KIND_TENSORS) attr[k++] = op->param[i].value;
 }
 
+void heed_op_attributes(const heed_op *op, const heed_attr *attr,
+                        heed_attr *copy) {
+  if (attr)
+    memcpy(copy, attr, sizeof *copy * (size_t)heed_op_nattr(op));
+  else
+    heed_op_defaults(op, copy);
+}
+
 static bool read_choice(const heed_op *op, const heed_param *p,
                         const char *text, heed_attr *value) {
   size_t n = strlen(text);

@@ -137,8 +137,14 @@ void heed_ops_set(heed_op *ops, int count);
 bool heed_ops_parse(heed_op *op);
 const heed_op *heed_op_at(int i); /* NULL behind the last */
 const heed_op *heed_op_find(const char *name);
+static inline int heed_op_nattr(const heed_op *op) {
+  return op->nparam - op->ninput;
+}
 /* The attributes an op has when nothing is given. */
 void heed_op_defaults(const heed_op *op, heed_attr *attr);
+/* A copy of attr, or the defaults where that is NULL, that a call may use. */
+void heed_op_attributes(const heed_op *op, const heed_attr *attr,
+                        heed_attr *copy);
 /* The parameter of input number i (all inputs of a list have the one). */
 const heed_param *heed_op_input(const heed_op *op, int i);
 /* Reads one written value ("2", "true", "mean", "[0 1]") into *value; axes
@@ -151,6 +157,9 @@ bool heed_param_read(const heed_op *op, const heed_param *p, const char *text,
 bool heed_apply(heed_call *c);
 /* Gives up every result but the first op->nreturn. */
 void heed_call_trim(heed_call *c);
+/* Runs op `name`, by its defaults where attr is NULL: its first result. */
+heed_tensor *heed_op_run(const char *name, heed_tensor **in, int nin,
+                         const heed_attr *attr);
 
 /* May ops record themselves? Per thread; returns the former state. */
 bool heed_grad_mode(bool on);

@@ -160,10 +160,10 @@ static heed_tensor *elu_slope(heed_rule_call *r, heed_tensor *x) {
   heed_tensor *zero = heed_number(r, 0);
   heed_tensor *positive = heed_do2(r, HEED_OP_gt, x, zero);
   /* bounded, so that no infinity waits on the side not taken */
-  heed_tensor *low = heed_each_where(r, positive, zero, x);
+  heed_tensor *low = heed_do3(r, HEED_OP_where, positive, zero, x);
   heed_tensor *e = heed_do1(r, HEED_OP_exp, heed_each_times(r, low, in));
-  return heed_each_where(r, positive, heed_number(r, scale),
-                         heed_each_times(r, e, alpha * scale * in));
+  return heed_do3(r, HEED_OP_where, positive, heed_number(r, scale),
+                  heed_each_times(r, e, alpha * scale * in));
 }
 HEED_TUNED_OP(elu)
 
@@ -181,8 +181,8 @@ static heed_tensor *softplus_slope(heed_rule_call *r, heed_tensor *x) {
   heed_tensor *scaled = heed_each_times(r, x, r->attr[0].f);
   heed_tensor *above = heed_do2(r, HEED_OP_gt, scaled,
                                 heed_number(r, r->attr[1].f));
-  return heed_each_where(r, above, heed_number(r, 1),
-                         heed_do1(r, HEED_OP_sigmoid, scaled));
+  return heed_do3(r, HEED_OP_where, above, heed_number(r, 1),
+                  heed_do1(r, HEED_OP_sigmoid, scaled));
 }
 HEED_TUNED_OP(softplus)
 
@@ -274,7 +274,7 @@ x hardsigmoid(x): silu in straight pieces (Howard et al., 2019).
 static heed_tensor *hardswish_slope(heed_rule_call *r, heed_tensor *x) {
   heed_tensor *line = heed_each_plus(r, heed_each_times(r, x, 1.0 / 3), 0.5);
   heed_tensor *high = heed_do2(r, HEED_OP_ge, x, heed_number(r, 3));
-  return heed_each_where(r, between(r, x, -3, 3), line, high);
+  return heed_do3(r, HEED_OP_where, between(r, x, -3, 3), line, high);
 }
 HEED_TUNED_OP(hardswish)
 

@@ -214,16 +214,14 @@ static bool additive_scores_fwd(heed_call *c) {
 static bool additive_scores_bwd_rule(heed_rule_call *r) {
   heed_tensor *grad = r->grad[0], *out[HEED_MAX_OUT] = {0};
   if (r->node->nin > MASK && r->node->in[MASK].value) {
-    heed_tensor *zero = heed_number(r, 0);
-    if (!zero) return false;
-    grad = heed_do(r, heed_op_find("where"),
-                   (heed_tensor *[]){heed_in(r, MASK), grad, zero}, 3, NULL);
+    grad = heed_do3(r, HEED_OP_where, heed_in(r, MASK), grad,
+                    heed_number(r, 0));
   }
   heed_tensor *in[NPLAIN] = {heed_in(r, Q), heed_in(r, K), heed_in(r, W),
                              grad};
   if (r->failed ||
-      !heed_do_all(r, heed_op_find("additive_scores_bwd"), in, NPLAIN, NULL,
-                   out))
+      !heed_do_all(r, heed_op_at(HEED_OP_additive_scores_bwd), in, NPLAIN,
+                   NULL, out))
     return false;
   for (int i = Q; i <= W; i++)
     if (heed_needs(r, i) && !heed_give(r, i, out[i])) return false;

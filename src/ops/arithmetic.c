@@ -202,7 +202,8 @@ static bool pow_bwd(heed_rule_call *r) {
                               heed_do2(r, HEED_OP_pow, a, less));
     t = heed_do2(r, HEED_OP_mul, g, t);
     heed_tensor *b0 = heed_do2(r, HEED_OP_eq, b, zero);
-    if (!heed_give(r, 0, heed_each_where(r, b0, zero, t))) return false;
+    t = heed_do3(r, HEED_OP_where, b0, zero, t);
+    if (!heed_give(r, 0, t)) return false;
   }
   if (!heed_needs(r, 1)) return true;
   heed_tensor *y = heed_kept_out(r, 0);
@@ -210,7 +211,7 @@ static bool pow_bwd(heed_rule_call *r) {
   heed_tensor *a0 = heed_do2(r, HEED_OP_logical_and,
                              heed_do2(r, HEED_OP_eq, a, zero),
                              heed_do2(r, HEED_OP_ge, b, zero));
-  t = heed_each_where(r, a0, zero, t);
+  t = heed_do3(r, HEED_OP_where, a0, zero, t);
   return heed_give(r, 1, heed_do2(r, HEED_OP_mul, g, t));
 }
 const heed_rule heed_rule_pow = {

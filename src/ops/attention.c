@@ -316,8 +316,8 @@ static bool attention_fwd(heed_call *c) {
 static bool give_sinks(heed_rule_call *r) {
   heed_tensor *in[] = {heed_in(r, SINKS), heed_kept_out(r, 0),
                        heed_kept_out(r, 1), r->grad[0]};
-  return heed_give(r, SINKS, heed_do(r, heed_op_find("attention_sinks_bwd"),
-                                     in, 4, NULL));
+  const heed_op *op = heed_op_at(HEED_OP_attention_sinks_bwd);
+  return heed_give(r, SINKS, heed_do(r, op, in, 4, NULL));
 }
 
 static bool attention_rule_bwd(heed_rule_call *r) {
@@ -335,7 +335,7 @@ static bool attention_rule_bwd(heed_rule_call *r) {
   if (!heed_needs(r, Q) && !heed_needs(r, K) && !heed_needs(r, V) &&
       !heed_needs(r, BIAS))
     return true;
-  if (!heed_do_all(r, heed_op_find("attention_bwd"), in, NBACKWARD, attr,
+  if (!heed_do_all(r, heed_op_at(HEED_OP_attention_bwd), in, NBACKWARD, attr,
                    out))
     return false;
   for (int i = Q; i <= V; i++)

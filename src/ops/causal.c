@@ -213,9 +213,8 @@ static bool causal_product_fwd(heed_call *c) {
 
 static heed_tensor *product(heed_rule_call *r, heed_tensor *q, heed_tensor *k,
                             heed_tensor *v, bool reverse) {
-  return heed_do(r, heed_op_find("causal_product"),
-                 (heed_tensor *[]){q, k, v}, 3,
-                 &(heed_attr){.i = reverse});
+  return heed_do3_with(r, HEED_OP_causal_product, q, k, v,
+                       &(heed_attr){.i = reverse});
 }
 
 static bool causal_product_bwd(heed_rule_call *r) {

@@ -167,7 +167,7 @@ static bool cdist_bwd_rule(heed_rule_call *r) {
   if (heed_grad_enabled())
     return give_differences(r, a, b, y, r->attr[0].f);
   heed_tensor *in[4] = {a, b, y, r->grad[0]};
-  if (!heed_do_all(r, heed_op_find("cdist_bwd"), in, 4, r->attr, out))
+  if (!heed_do_all(r, heed_op_at(HEED_OP_cdist_bwd), in, 4, r->attr, out))
     return false;
   return (!heed_needs(r, 0) || heed_give(r, 0, out[0])) &&
          (!heed_needs(r, 1) || heed_give(r, 1, out[1]));

@@ -61,10 +61,10 @@ static bool where_bwd(heed_rule_call *r) {
   heed_tensor *g = r->grad[0], *test = heed_in(r, 0);
   heed_tensor *zero = heed_number(r, 0);
   if (heed_needs(r, 1) &&
-      !heed_give(r, 1, heed_each_where(r, test, g, zero)))
+      !heed_give(r, 1, heed_do3(r, HEED_OP_where, test, g, zero)))
     return false;
   return !heed_needs(r, 2) ||
-         heed_give(r, 2, heed_each_where(r, test, zero, g));
+         heed_give(r, 2, heed_do3(r, HEED_OP_where, test, zero, g));
 }
 const heed_rule heed_rule_where = {
     .check = where_check, .forward = where_fwd, .backward = where_bwd,
@@ -90,10 +90,10 @@ static bool masked_fill_bwd(heed_rule_call *r) {
   heed_tensor *g = r->grad[0], *test = heed_in(r, 1);
   heed_tensor *zero = heed_number(r, 0);
   if (heed_needs(r, 0) &&
-      !heed_give(r, 0, heed_each_where(r, test, zero, g)))
+      !heed_give(r, 0, heed_do3(r, HEED_OP_where, test, zero, g)))
     return false;
   return !heed_needs(r, 2) ||
-         heed_give(r, 2, heed_each_where(r, test, g, zero));
+         heed_give(r, 2, heed_do3(r, HEED_OP_where, test, g, zero));
 }
 const heed_rule heed_rule_masked_fill = {
     .check = masked_fill_check, .forward = masked_fill_fwd,
@@ -176,7 +176,8 @@ static bool choose_bwd(heed_rule_call *r, heed_op_id better) {
     if (!heed_needs(r, i)) continue;
     heed_tensor *won = heed_do2(r, better, heed_in(r, i), heed_in(r, 1 - i));
     heed_tensor *t = heed_do2(r, HEED_OP_mul, g, won);
-    if (!heed_give(r, i, heed_each_where(r, same, half, t))) return false;
+    t = heed_do3(r, HEED_OP_where, same, half, t);
+    if (!heed_give(r, i, t)) return false;
   }
   return true;
 }

@@ -103,7 +103,8 @@ static bool dropout_bwd(heed_rule_call *r) {
   if (is_identity(r->attr)) return heed_give(r, 0, g);
   if (r->attr[0].f == 1) {
     heed_attr attr[3] = {{.list = g->shape}, {.i = g->dtype}, {.i = false}};
-    return heed_give(r, 0, heed_do(r, heed_op_find("zeros"), NULL, 0, attr));
+    return heed_give(r, 0, heed_do(r, heed_op_at(HEED_OP_zeros), NULL, 0,
+                                   attr));
   }
   return heed_give(r, 0, heed_do2_with(r, HEED_OP_dropout_bwd, g,
                                        heed_kept_out(r, 1), r->attr));

@@ -88,7 +88,7 @@ static void row_tuned(void *context, int64_t n, char *const *p,
 
 /* The numbers p: float attributes from `first` on. */
 static void take_numbers(const heed_call *c, int first, double *p) {
-  int nattr = c->op->nparam - c->op->ninput;
+  int nattr = heed_op_nattr(c->op);
   for (int k = 0; k < HEED_TUNED_MAX && first + k < nattr; k++)
     p[k] = c->attr[first + k].f;
 }
@@ -222,13 +222,6 @@ heed_tensor *heed_each_plus(heed_rule_call *r, heed_tensor *t,
 
 heed_tensor *heed_each_square(heed_rule_call *r, heed_tensor *x) {
   return heed_do1(r, HEED_OP_square, x);
-}
-
-heed_tensor *heed_each_where(heed_rule_call *r, heed_tensor *test,
-                             heed_tensor *a, heed_tensor *b) {
-  if (!test || !a || !b) return NULL;
-  heed_tensor *in[3] = {test, a, b};
-  return heed_do(r, heed_op_at(HEED_OP_where), in, 3, NULL);
 }
 
 bool heed_each_tuned_bwd(heed_rule_call *r, heed_tuned f, heed_tensor *slope) {

@@ -52,13 +52,10 @@ bool heed_each_flat_bwd(heed_rule_call *r);
    another derivative, g * slope. */
 bool heed_each_tuned_bwd(heed_rule_call *r, heed_tuned f, heed_tensor *slope);
 
-/* For backward rules: t * number, t + number, x^2, a where test holds else
-   b. */
+/* For backward rules: t * number, t + number, x^2. */
 heed_tensor *heed_each_times(heed_rule_call *r, heed_tensor *t, double number);
 heed_tensor *heed_each_plus(heed_rule_call *r, heed_tensor *t, double number);
 heed_tensor *heed_each_square(heed_rule_call *r, heed_tensor *x);
-heed_tensor *heed_each_where(heed_rule_call *r, heed_tensor *test,
-                             heed_tensor *a, heed_tensor *b);
 
 /* The check and forward of an op that is one kernel. */
 #define HEED_UNARY_OP(name, to_bool)                                       \

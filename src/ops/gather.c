@@ -154,14 +154,17 @@ static heed_tensor *scatter_source_bwd(heed_rule_call *r) {
   heed_tensor *last = heed_do1_with(r, HEED_OP_last_writer, index, attr);
   heed_tensor *g = heed_do2_with(r, HEED_OP_gather, r->grad[0], index,
                                  r->attr);
-  heed_tensor *in[3] = {last, g, heed_number(r, 0)};
-  return grow(r, heed_do(r, heed_op_find("where"), in, 3, NULL));
+  return grow(r, heed_do3(r, HEED_OP_where, last, g, heed_number(r, 0)));
+}
+/* t with `source` put to the places by a scatter op. */
+static heed_tensor *put_places(heed_rule_call *r, heed_op_id op,
+                               heed_tensor *t, heed_tensor *source) {
+  return heed_do3_with(r, op, t, heed_in(r, 1), source, r->attr);
 }
 static bool scatter_bwd(heed_rule_call *r) {
   if (heed_needs(r, 0)) {
-    heed_tensor *in[3] = {r->grad[0], heed_in(r, 1), heed_number(r, 0)};
-    if (!heed_give(r, 0, heed_do(r, heed_op_find("scatter"), in, 3,
-                                 r->attr)))
+    if (!heed_give(r, 0, put_places(r, HEED_OP_scatter, r->grad[0],
+                                    heed_number(r, 0))))
       return false;
   }
   return !heed_needs(r, 2) || heed_give(r, 2, scatter_source_bwd(r));
@@ -329,22 +332,11 @@ static heed_tensor *corner(heed_rule_call *r, heed_tensor *source,
 static heed_tensor *at_places(heed_rule_call *r, heed_tensor *t) {
   return heed_do2_with(r, HEED_OP_gather, t, heed_in(r, 1), r->attr);
 }
-static heed_tensor *put_places(heed_rule_call *r, heed_op_id op,
-                               heed_tensor *t, heed_tensor *source) {
-  heed_tensor *in[3] = {t, heed_in(r, 1), source};
-  return heed_do(r, heed_op_at((int)op), in, 3, r->attr);
-}
 /* Without x at the places, where include_self is false. */
 static heed_tensor *without_self(heed_rule_call *r, heed_tensor *t) {
   if (r->attr[2].i) return t;
   return put_places(r, HEED_OP_scatter, t, heed_number(r, 0));
 }
-static heed_tensor *choose(heed_rule_call *r, heed_tensor *test,
-                           heed_tensor *a, heed_tensor *b) {
-  return heed_do(r, heed_op_at(HEED_OP_where),
-                 (heed_tensor *[]){test, a, b}, 3, NULL);
-}
-
 /* true and false as 1 and 0 */
 static heed_tensor *number_of(heed_rule_call *r, heed_tensor *test) {
   return heed_do1_with(r, HEED_OP_to, test,
@@ -378,14 +370,20 @@ static bool extreme_bwd(heed_rule_call *r, heed_tensor *source) {
   return !heed_needs(r, 2) || heed_give(r, 2, grow(r, other));
 }
 
+/* The product of t and of what of `source` goes to its place. */
+static heed_tensor *product_into(heed_rule_call *r, heed_tensor *t,
+                                 heed_tensor *source) {
+  heed_attr attr[3] = {r->attr[0], {.i = PROD}, {.i = true}};
+  return heed_do3_with(r, HEED_OP_scatter_reduce, t, heed_in(r, 1), source,
+                       attr);
+}
+
 /* The product of all factors but x: that of what goes to its place. */
 static heed_tensor *product_without_x(heed_rule_call *r,
                                       heed_tensor *source) {
   heed_tensor *ones = heed_do2(r, HEED_OP_add, heed_grad_zeros(r, 0),
                                heed_number(r, 1));
-  heed_tensor *in[3] = {ones, heed_in(r, 1), source};
-  heed_attr attr[3] = {r->attr[0], {.i = PROD}, {.i = true}};
-  return heed_do(r, heed_op_at(HEED_OP_scatter_reduce), in, 3, attr);
+  return product_into(r, ones, source);
 }
 
 /* The product of all factors but one of source: where one of the others is 0
@@ -395,19 +393,16 @@ static heed_tensor *product_without_source(heed_rule_call *r,
                                            heed_tensor *source) {
   heed_tensor *zero = heed_number(r, 0), *one = heed_number(r, 1);
   heed_tensor *is_zero = heed_do2(r, HEED_OP_eq, source, zero);
-  heed_tensor *factor = choose(r, is_zero, one, source);
+  heed_tensor *factor = heed_do3(r, HEED_OP_where, is_zero, one, source);
   heed_tensor *count = number_of(r, is_zero);
   heed_tensor *zeros = put_places(r, HEED_OP_scatter_add,
                                   heed_grad_zeros(r, 0), count);
   heed_tensor *more = heed_do2(r, HEED_OP_gt, at_places(r, zeros), count);
   heed_tensor *x = heed_in(r, 0);
   if (!r->attr[2].i) x = put_places(r, HEED_OP_scatter, x, one);
-  heed_tensor *in[3] = {x, heed_in(r, 1), factor};
-  heed_attr attr[3] = {r->attr[0], {.i = PROD}, {.i = true}};
-  heed_tensor *all = heed_do(r, heed_op_at(HEED_OP_scatter_reduce), in, 3,
-                             attr);
-  return choose(r, more, zero,
-                heed_do2(r, HEED_OP_div, at_places(r, all), factor));
+  heed_tensor *all = product_into(r, x, factor);
+  return heed_do3(r, HEED_OP_where, more, zero,
+                  heed_do2(r, HEED_OP_div, at_places(r, all), factor));
 }
 
 static bool prod_bwd(heed_rule_call *r, heed_tensor *source) {

@@ -54,7 +54,8 @@ static bool heads_bwd(heed_rule_call *r) {
     part[k] = heed_do1_with(r, HEED_OP_transpose, heed_grad_of(r, k), axes);
     if (!part[k]) return false;
   }
-  heed_tensor *joint = heed_do(r, heed_op_find("stack"), part, parts, &dim);
+  heed_tensor *joint = heed_do(r, heed_op_at(HEED_OP_stack), part, parts,
+                               &dim);
   shape.list = *heed_in_shape(r, 0);
   return heed_give(r, 0, heed_do1_with(r, HEED_OP_reshape, joint, &shape));
 }

@@ -250,8 +250,7 @@ static heed_tensor *value_bwd(heed_rule_call *r, int first,
   while (at + column.list.ndim < g->shape.ndim)
     column.list.dim[column.list.ndim++] = 1;
   last = heed_do1_with(r, HEED_OP_reshape, last, &column);
-  return heed_do(r, heed_op_at(HEED_OP_where),
-                 (heed_tensor *[]){last, g, heed_number(r, 0)}, 3, NULL);
+  return heed_do3(r, HEED_OP_where, last, g, heed_number(r, 0));
 }
 /* The gradient of x: 0 at the places. */
 static heed_tensor *rest_bwd(heed_rule_call *r, int first,

@@ -239,7 +239,7 @@ static bool lstsq_fwd(heed_call *c) {
 static heed_tensor *values_gradient(heed_rule_call *r, heed_tensor *a,
                                     heed_tensor *g) {
   heed_tensor *out[3];
-  if (!a || !heed_do_all(r, heed_op_find("svd"), &a, 1,
+  if (!a || !heed_do_all(r, heed_op_at(HEED_OP_svd), &a, 1,
                          &(heed_attr){.i = false}, out))
     return NULL;
   heed_tensor *row = heed_do1_with(r, HEED_OP_unsqueeze, g,

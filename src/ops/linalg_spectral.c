@@ -42,7 +42,7 @@ static heed_tensor *gaps(heed_rule_call *r, heed_tensor *v) {
   heed_attr eye[4] = {{.i = v->shape.dim[v->shape.ndim - 1]}, {.i = -1},
                       {.i = v->dtype}, {.i = false}};
   return add(r, sub(r, as_row(r, v), as_column(r, v)),
-             heed_do(r, heed_op_find("eye"), NULL, 0, eye));
+             heed_do(r, heed_op_at(HEED_OP_eye), NULL, 0, eye));
 }
 
 /* m - m^T, over the gaps. */
@@ -219,7 +219,7 @@ static bool svdvals_fwd(heed_call *c) {
 static bool svdvals_bwd(heed_rule_call *r) {
   /* U diag(ds) V^T */
   heed_tensor *x = heed_in(r, 0), *out[3];
-  if (!x || !heed_do_all(r, heed_op_find("svd"), &x, 1,
+  if (!x || !heed_do_all(r, heed_op_at(HEED_OP_svd), &x, 1,
                          &(heed_attr){.i = false}, out))
     return false;
   heed_tensor *scaled = mul(r, out[0], as_row(r, r->grad[0]));
@@ -337,7 +337,7 @@ static bool eigvalsh_fwd(heed_call *c) {
 }
 static bool eigvalsh_bwd(heed_rule_call *r) {
   heed_tensor *x = heed_in(r, 0), *out[2];
-  if (!x || !heed_do_all(r, heed_op_find("eigh"), &x, 1, r->attr, out))
+  if (!x || !heed_do_all(r, heed_op_at(HEED_OP_eigh), &x, 1, r->attr, out))
     return false;
   heed_tensor *scaled = mul(r, out[1], as_row(r, r->grad[0]));
   return heed_give(r, 0, heed_times(r, scaled, heed_turn(r, out[1])));

@@ -268,9 +268,8 @@ static bool cross_entropy_fwd(heed_call *c) {
 static bool cross_entropy_bwd(heed_rule_call *r) {
   heed_tensor *in[5] = {heed_dense(r, r->grad[0]), heed_in(r, 0),
                         heed_in(r, 1), heed_kept_out(r, 1), heed_in(r, 2)};
-  return !r->failed &&
-         heed_give(r, 0, heed_do(r, heed_op_find("cross_entropy_bwd"), in, 5,
-                                 r->attr));
+  const heed_op *op = heed_op_at(HEED_OP_cross_entropy_bwd);
+  return !r->failed && heed_give(r, 0, heed_do(r, op, in, 5, r->attr));
 }
 const heed_rule heed_rule_cross_entropy = {
     .check = cross_entropy_check, .forward = cross_entropy_fwd,

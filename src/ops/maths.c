@@ -128,7 +128,8 @@ static bool logit_bwd(heed_rule_call *r) {
                                   heed_do2(r, HEED_OP_lt, x, low),
                                   heed_do2(r, HEED_OP_gt, x, high));
   heed_tensor *other = heed_number(r, eps == eps ? 0 : NAN);
-  return heed_each_product(r, heed_each_where(r, outside, other, slope));
+  slope = heed_do3(r, HEED_OP_where, outside, other, slope);
+  return heed_each_product(r, slope);
 }
 const heed_rule heed_rule_logit = {
     .check = logit_check, .forward = logit_fwd, .backward = logit_bwd,
@@ -189,8 +190,8 @@ static bool xlogy_bwd(heed_rule_call *r) {
     heed_tensor *none = heed_do2(r, HEED_OP_logical_and,
                                  heed_do2(r, HEED_OP_eq, a, zero),
                                  heed_do2(r, HEED_OP_le, b, zero));
-    heed_tensor *slope = heed_each_where(r, none, zero,
-                                         heed_do1(r, HEED_OP_log, b));
+    heed_tensor *slope = heed_do3(r, HEED_OP_where, none, zero,
+                                  heed_do1(r, HEED_OP_log, b));
     if (!heed_give(r, 0, heed_do2(r, HEED_OP_mul, g, slope))) return false;
   }
   if (!heed_needs(r, 1)) return true;

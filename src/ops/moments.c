@@ -71,10 +71,8 @@ static heed_tensor *over_root(heed_rule_call *r, heed_tensor *g) {
   heed_tensor *std = heed_kept_out(r, 0), *zero = heed_number(r, 0);
   g = heed_do2(r, HEED_OP_div, g,
                heed_do2(r, HEED_OP_mul, std, heed_number(r, 2)));
-  if (!g || !std || !zero) return NULL;
-  return heed_do(r, heed_op_find("masked_fill"),
-                 (heed_tensor *[]){g, heed_do2(r, HEED_OP_eq, std, zero),
-                                   zero}, 3, NULL);
+  return heed_do3(r, HEED_OP_masked_fill, g,
+                  heed_do2(r, HEED_OP_eq, std, zero), zero);
 }
 /* The gradient of the mean, of the shape of x. */
 static heed_tensor *level(heed_rule_call *r, heed_tensor *g) {

@@ -143,7 +143,7 @@ static bool give_all(heed_rule_call *r, heed_tensor *mean, heed_tensor *rstd,
   if (r->failed || !in[0] || !in[1] || !rstd) return false;
   heed_attr attr[4] = {{.list = r->attr[0].list}};
   for (int i = 0; i < nparam; i++) attr[1 + i].i = heed_needs(r, i);
-  if (!heed_do_all(r, heed_op_find("norm_bwd"), in, 5, attr, out))
+  if (!heed_do_all(r, heed_op_at(HEED_OP_norm_bwd), in, 5, attr, out))
     return false;
   for (int i = 0; i < nparam; i++)
     if (heed_needs(r, i) && !heed_give(r, i, out[i])) return false;

@@ -27,11 +27,16 @@ typedef enum heed_op_id {
 heed_tensor *heed_do1(heed_rule_call *r, heed_op_id op, heed_tensor *a);
 heed_tensor *heed_do2(heed_rule_call *r, heed_op_id op, heed_tensor *a,
                       heed_tensor *b);
+heed_tensor *heed_do3(heed_rule_call *r, heed_op_id op, heed_tensor *a,
+                      heed_tensor *b, heed_tensor *c);
 /* With attributes, in the order of the signature. */
 heed_tensor *heed_do1_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
                            const heed_attr *attr);
 heed_tensor *heed_do2_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
                            heed_tensor *b, const heed_attr *attr);
+heed_tensor *heed_do3_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
+                           heed_tensor *b, heed_tensor *c,
+                           const heed_attr *attr);
 /* A plain number, to be an operand. */
 heed_tensor *heed_number(heed_rule_call *r, double value);
 

@@ -83,15 +83,12 @@ static bool slice_bwd_check(heed_call *c) {
 static bool slice_bwd_fwd(heed_call *c) {
   heed_tensor *y = c->out[0];
   memset(heed_tensor_data(y), 0, y->storage->bytes);
-  heed_attr attr[4] = {c->attr[1], c->attr[2], c->attr[3], c->attr[4]};
-  heed_call part = {.op = heed_op_find("slice"), .nin = 1, .in = &y,
-                    .attr = attr};
   bool was = heed_grad_mode(false);
-  bool ok = heed_apply(&part);
+  heed_tensor *part = heed_op_run("slice", &y, 1, c->attr + 1);
   heed_grad_mode(was);
-  if (!ok) return false;
-  heed_copy(part.out[0], c->in[0]);
-  heed_tensor_drop(part.out[0]);
+  if (!part) return false;
+  heed_copy(part, c->in[0]);
+  heed_tensor_drop(part);
   return true;
 }
 static bool slice_bwd_bwd(heed_rule_call *r) {

@@ -298,9 +298,9 @@ bool heed_reduce_fwd(heed_call *c, heed_reduction how, double scale) {
          heed_reduce(how, x, on, finish_cast, &to);
 }
 
-heed_tensor *heed_reduce_put_back(heed_rule_call *r, heed_tensor *t) {
+heed_tensor *heed_reduce_put_back_on(heed_rule_call *r, heed_tensor *t,
+                                     const heed_shape *dims) {
   const heed_shape *x = heed_in_shape(r, 0);
-  const heed_shape *dims = &r->attr[0].list;
   heed_attr shape = {.list = *x};
   for (int d = 0; d < x->ndim; d++)
     if (dims->ndim < 0) shape.list.dim[d] = 1;
@@ -308,6 +308,10 @@ heed_tensor *heed_reduce_put_back(heed_rule_call *r, heed_tensor *t) {
     shape.list.dim[dims->dim[k] < 0 ? dims->dim[k] + x->ndim
                                     : dims->dim[k]] = 1;
   return heed_do1_with(r, HEED_OP_reshape, t, &shape);
+}
+
+heed_tensor *heed_reduce_put_back(heed_rule_call *r, heed_tensor *t) {
+  return heed_reduce_put_back_on(r, t, &r->attr[0].list);
 }
 
 heed_tensor *heed_reduce_stretch(heed_rule_call *r, heed_tensor *t) {

@@ -38,6 +38,9 @@ int64_t heed_reduce_length_of(const heed_rule_call *r);
 
 /* t, of the shape of a result, with the reduced dimensions put back as 1. */
 heed_tensor *heed_reduce_put_back(heed_rule_call *r, heed_tensor *t);
+/* The same for an op whose first attribute is not `dims`. */
+heed_tensor *heed_reduce_put_back_on(heed_rule_call *r, heed_tensor *t,
+                                     const heed_shape *dims);
 /* t, expanded to the shape of x. */
 heed_tensor *heed_reduce_stretch(heed_rule_call *r, heed_tensor *t);
 

@@ -45,6 +45,11 @@ heed_tensor *heed_do2(heed_rule_call *r, heed_op_id op, heed_tensor *a,
   return heed_do(r, &table[op], (heed_tensor *[]){a, b}, 2, NULL);
 }
 
+heed_tensor *heed_do3(heed_rule_call *r, heed_op_id op, heed_tensor *a,
+                      heed_tensor *b, heed_tensor *c) {
+  return heed_do(r, &table[op], (heed_tensor *[]){a, b, c}, 3, NULL);
+}
+
 heed_tensor *heed_do1_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
                            const heed_attr *attr) {
   return heed_do(r, &table[op], &a, 1, attr);
@@ -53,6 +58,12 @@ heed_tensor *heed_do1_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
 heed_tensor *heed_do2_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
                            heed_tensor *b, const heed_attr *attr) {
   return heed_do(r, &table[op], (heed_tensor *[]){a, b}, 2, attr);
+}
+
+heed_tensor *heed_do3_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
+                           heed_tensor *b, heed_tensor *c,
+                           const heed_attr *attr) {
+  return heed_do(r, &table[op], (heed_tensor *[]){a, b, c}, 3, attr);
 }
 
 heed_tensor *heed_number(heed_rule_call *r, double value) {

@@ -181,11 +181,8 @@ static bool cumprod_bwd(heed_rule_call *r) {
   heed_tensor *z = gather_back(r, part(r, x, 1, n - 1), g);
   heed_tensor *rest = heed_do2(r, HEED_OP_mul, part(r, y, 0, n - 2),
                                part(r, z, 1, n - 1));
-  heed_tensor *first = part(r, z, 0, 0);
-  if (!rest || !first) return false;
-  return heed_give(r, 0, heed_do(r, heed_op_find("cat"),
-                                 (heed_tensor *[]){first, rest}, 2,
-                                 r->attr));
+  return heed_give(r, 0, heed_do2_with(r, HEED_OP_cat, part(r, z, 0, 0), rest,
+                                       r->attr));
 }
 const heed_rule heed_rule_cumprod = {
     .check = cumsum_check, .forward = cumprod_fwd, .backward = cumprod_bwd,
@@ -282,11 +279,9 @@ static bool logcumsumexp_fwd(heed_call *c) {
    exponent is above 0. Where y is -inf, 0 stands in for it in what is
    subtracted, so that e^-inf = 0 is left and not NaN. */
 static bool logcumsumexp_bwd(heed_rule_call *r) {
-  heed_tensor *y = heed_kept_out(r, 0), *zero = heed_number(r, 0);
+  heed_tensor *y = heed_kept_out(r, 0);
   heed_tensor *low = heed_do2(r, HEED_OP_eq, y, heed_number(r, -INFINITY));
-  if (!low || !zero) return false;
-  heed_tensor *base = heed_do(r, heed_op_find("where"),
-                              (heed_tensor *[]){low, zero, y}, 3, NULL);
+  heed_tensor *base = heed_do3(r, HEED_OP_where, low, heed_number(r, 0), y);
   int64_t n = line_length(r);
   heed_tensor *z = r->grad[0];
   if (n > 1) {

@@ -156,10 +156,7 @@ static bool masked_softmax_bwd(heed_rule_call *r) {
     return heed_give(r, 0, heed_do2_with(r, HEED_OP_masked_softmax_bwd, y, g,
                                          r->attr));
   /* a gradient that is NaN in a masked place must not leak either */
-  heed_tensor *mask = heed_in(r, 1), *zero = heed_number(r, 0);
-  if (!mask || !zero) return false;
-  g = heed_do(r, heed_op_find("where"), (heed_tensor *[]){mask, g, zero}, 3,
-              NULL);
+  g = heed_do3(r, HEED_OP_where, heed_in(r, 1), g, heed_number(r, 0));
   return heed_give(r, 0, softmax_slope(r, y, g));
 }
 const heed_rule heed_rule_masked_softmax = {
@@ -213,10 +210,7 @@ static bool logsumexp_bwd(heed_rule_call *r) {
   heed_tensor *y = heed_reduce_put_back(r, heed_kept_out(r, 0));
   heed_tensor *g = heed_reduce_put_back(r, r->grad[0]);
   heed_tensor *low = heed_do2(r, HEED_OP_eq, y, heed_number(r, -INFINITY));
-  heed_tensor *zero = heed_number(r, 0);
-  if (!low || !zero) return false;
-  y = heed_do(r, heed_op_find("where"), (heed_tensor *[]){low, zero, y}, 3,
-              NULL);
+  y = heed_do3(r, HEED_OP_where, low, heed_number(r, 0), y);
   heed_tensor *p = heed_do1(r, HEED_OP_exp,
                             heed_do2(r, HEED_OP_sub, heed_in(r, 0), y));
   return heed_give(r, 0, heed_do2(r, HEED_OP_mul, g, p));

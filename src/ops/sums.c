@@ -111,9 +111,8 @@ static heed_tensor *product_before(heed_rule_call *r, heed_tensor *x) {
   heed_attr dim = {.i = last};
   x = heed_do1_with(r, HEED_OP_slice, x, slice);
   heed_tensor *run = heed_do1_with(r, HEED_OP_cumprod, x, &dim);
-  heed_tensor *one = heed_do(r, heed_op_find("ones"), NULL, 0, ones);
-  if (!run || !one) return NULL;
-  return heed_do(r, heed_op_find("cat"), (heed_tensor *[]){one, run}, 2, &dim);
+  heed_tensor *one = heed_do(r, heed_op_at(HEED_OP_ones), NULL, 0, ones);
+  return heed_do2_with(r, HEED_OP_cat, one, run, &dim);
 }
 
 /* How the reduced dimensions are put last and made one, and back. */

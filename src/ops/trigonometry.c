@@ -61,7 +61,7 @@ static bool sinc_bwd(heed_rule_call *r) {
                                heed_do1(r, HEED_OP_sinc, x));
   heed_tensor *slope = heed_do2(r, HEED_OP_div, drop, x);
   heed_tensor *at_0 = heed_do2(r, HEED_OP_eq, x, zero);
-  return heed_each_product(r, heed_each_where(r, at_0, zero, slope));
+  return heed_each_product(r, heed_do3(r, HEED_OP_where, at_0, zero, slope));
 }
 HEED_FUNCTION_OP(sinc, HEED_ALWAYS, 0)
 
@@ -125,9 +125,9 @@ static bool atan2_bwd(heed_rule_call *r) {
   heed_tensor *zero = heed_number(r, 0);
   heed_tensor *sum = heed_do2(r, HEED_OP_add, heed_each_square(r, a),
                               heed_each_square(r, b));
-  heed_tensor *over = heed_each_where(
-      r, heed_do2(r, HEED_OP_eq, sum, zero), zero,
-      heed_do1(r, HEED_OP_reciprocal, sum));
+  heed_tensor *over = heed_do3(r, HEED_OP_where,
+                               heed_do2(r, HEED_OP_eq, sum, zero), zero,
+                               heed_do1(r, HEED_OP_reciprocal, sum));
   heed_tensor *g = heed_do2(r, HEED_OP_mul, r->grad[0], over);
   if (heed_needs(r, 0) && !heed_give(r, 0, heed_do2(r, HEED_OP_mul, g, b)))
     return false;

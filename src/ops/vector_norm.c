@@ -11,7 +11,7 @@
 #include "base/parallel.h"
 #include "kernel/kernel.h"
 #include "ops/copy.h"
-#include "ops/ops.h"
+#include "ops/reduce.h"
 #include "ops/rows.h"
 
 /* ---- one sum over everything --------------------------------------------- */
@@ -132,12 +132,6 @@ static bool vector_norm_fwd(heed_call *c) {
   return true;
 }
 
-static heed_tensor *choose(heed_rule_call *r, heed_tensor *mask,
-                           double value, heed_tensor *t) {
-  heed_tensor *in[3] = {mask, heed_number(r, value), t};
-  return heed_do(r, heed_op_find("where"), in, 3, NULL);
-}
-
 /* g shared by the elements whose |x| is the extreme y */
 static heed_tensor *share(heed_rule_call *r, heed_tensor *x, heed_tensor *y,
                           heed_tensor *g, const heed_shape *dims) {
@@ -150,7 +144,7 @@ static heed_tensor *share(heed_rule_call *r, heed_tensor *x, heed_tensor *y,
 heed_tensor *heed_norm_gradient(heed_rule_call *r, heed_tensor *x,
                                 heed_tensor *y, heed_tensor *g, double p,
                                 const heed_shape *dims) {
-  heed_tensor *zero = heed_number(r, 0);
+  heed_tensor *zero = heed_number(r, 0), *one = heed_number(r, 1);
   if (p == 0)
     return heed_do2(r, HEED_OP_mul, g, heed_do2(r, HEED_OP_mul, x, zero));
   heed_tensor *sign = heed_do1(r, HEED_OP_sign, x);
@@ -158,35 +152,24 @@ heed_tensor *heed_norm_gradient(heed_rule_call *r, heed_tensor *x,
   if (isinf(p))
     return heed_do2(r, HEED_OP_mul, share(r, x, y, g, dims), sign);
   heed_tensor *none = heed_do2(r, HEED_OP_eq, y, zero);
-  y = choose(r, none, 1, y);
-  g = choose(r, none, 0, g);
+  y = heed_do3(r, HEED_OP_where, none, one, y);
+  g = heed_do3(r, HEED_OP_where, none, zero, g);
   if (p == 2)
     return heed_do2(r, HEED_OP_mul, x, heed_do2(r, HEED_OP_div, g, y));
   /* g sign(x) (|x| / y)^(p - 1), where x = 0 gives 0 for any p */
   heed_tensor *a = heed_do1(r, HEED_OP_abs, x);
-  a = choose(r, heed_do2(r, HEED_OP_eq, x, zero), 1, a);
+  a = heed_do3(r, HEED_OP_where, heed_do2(r, HEED_OP_eq, x, zero), one, a);
   heed_tensor *power = heed_do2(r, HEED_OP_pow, heed_do2(r, HEED_OP_div, a, y),
                                 heed_number(r, p - 1));
   return heed_do2(r, HEED_OP_mul, g, heed_do2(r, HEED_OP_mul, sign, power));
 }
 
-/* t with its reduced dimensions back, as size 1. */
-static heed_tensor *with_ones(heed_rule_call *r, heed_tensor *t) {
-  heed_attr shape = {.list = *heed_in_shape(r, 0)};
-  const heed_shape *dims = &r->attr[1].list;
-  for (int d = 0; d < shape.list.ndim; d++)
-    if (dims->ndim < 0) shape.list.dim[d] = 1;
-  for (int k = 0; k < dims->ndim; k++) {
-    int64_t d = dims->dim[k];
-    shape.list.dim[d < 0 ? d + shape.list.ndim : d] = 1;
-  }
-  return heed_do1_with(r, HEED_OP_reshape, t, &shape);
-}
 static bool vector_norm_bwd(heed_rule_call *r) {
-  heed_tensor *y = with_ones(r, heed_kept_out(r, 0));
-  heed_tensor *g = with_ones(r, r->grad[0]);
+  const heed_shape *dims = &r->attr[1].list;
+  heed_tensor *y = heed_reduce_put_back_on(r, heed_kept_out(r, 0), dims);
+  heed_tensor *g = heed_reduce_put_back_on(r, r->grad[0], dims);
   return heed_give(r, 0, heed_norm_gradient(r, heed_in(r, 0), y, g,
-                                            r->attr[0].f, &r->attr[1].list));
+                                            r->attr[0].f, dims));
 }
 const heed_rule heed_rule_vector_norm = {
     .check = vector_norm_check, .forward = vector_norm_fwd,

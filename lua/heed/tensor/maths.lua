@@ -121,4 +121,4 @@ function maths.equal(a, b)
     ops.all(ops.eq(a, b)):item()
 end
 
-return maths
+return {functions = maths, methods = maths}

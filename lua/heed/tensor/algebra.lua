@@ -216,4 +216,4 @@ function algebra.norm(x, ...)
   return require "heed.linalg".matrix_norm(x, "nuc", dim or {-2, -1}, keepdim)
 end
 
-return algebra
+return {functions = algebra, methods = algebra}

@@ -47,4 +47,4 @@ function random.normal(mean, std, shape, options)
   return make.randn(shape or broadcast_shape(mean, std), options) * std + mean
 end
 
-return random
+return {functions = random, methods = {}}
