@@ -11,23 +11,9 @@
 
 #include "core/dtype.h"
 #include "kernel/kernel.h"
+#include "names.h"
 #include "report.h"
 
-static const char *const unary_name[] = {
-#define UNARY(name) #name,
-#include "kernel/unary.def"
-#undef UNARY
-};
-static const char *const binary_name[] = {
-#define BINARY(name) #name,
-#include "kernel/binary.def"
-#undef BINARY
-};
-static const char *const tuned_name[] = {
-#define TUNED(name) #name,
-#include "kernel/tuned.def"
-#undef TUNED
-};
 static const char *const ternary_name[] = {"clamp", "lerp", "addcmul",
                                            "addcdiv"};
 

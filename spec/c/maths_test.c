@@ -8,23 +8,8 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "names.h"
 #include "report.h"
-
-static const char *const unary_name[] = {
-#define UNARY(name) #name,
-#include "kernel/unary.def"
-#undef UNARY
-};
-static const char *const binary_name[] = {
-#define BINARY(name) #name,
-#include "kernel/binary.def"
-#undef BINARY
-};
-static const char *const tuned_name[] = {
-#define TUNED(name) #name,
-#include "kernel/tuned.def"
-#undef TUNED
-};
 
 /* by the distance to the nearest whole number, which is exact */
 static double sinc(double x) {
@@ -100,9 +85,11 @@ static float float_of(uint32_t bits) {
   return x;
 }
 
-/* Every 1021st of all floats, of both signs, with NaN, inf and denormals. */
-static void sweep(heed_unary f, double (*exact)(double), double bound,
-                  float least) {
+/* Every 1021st of all floats from `least` on, of both signs, with NaN, inf and
+   denormals, through a loop that takes the numbers p, or one that does not. */
+static void sweep_loop(const char *of, heed_loop1 *plain,
+                       heed_loop1_tuned *tuned, const double *p,
+                       double (*exact)(double), double bound, float least) {
   static float x[SWEEP], y[SWEEP];
   double worst = 0;
   float at = 0;
@@ -110,7 +97,8 @@ static void sweep(heed_unary f, double (*exact)(double), double bound,
   while (bits < UINT64_C(1) << 32) {
     for (int i = 0; i < SWEEP; i++, bits += 1021)
       x[i] = float_of((uint32_t)bits);
-    heed_kernel.unary[f][HEED_FLOAT32](SWEEP, y, 1, x, 1);
+    if (tuned) tuned(SWEEP, y, 1, x, 1, p);
+    else plain(SWEEP, y, 1, x, 1);
     for (int i = 0; i < SWEEP; i++) {
       if (x[i] < least) continue;
       double error = ulps(y[i], exact(x[i]));
@@ -118,29 +106,20 @@ static void sweep(heed_unary f, double (*exact)(double), double bound,
     }
   }
   char name[64];
-  snprintf(name, sizeof name, "%s is within %g ulp", unary_name[f], bound);
+  snprintf(name, sizeof name, "%s is within %g ulp", of, bound);
   REPORT(worst <= bound, name, "%.3f at %.9g", worst, (double)at);
 }
 
-/* The same of functions that numbers tune. */
+static void sweep(heed_unary f, double (*exact)(double), double bound,
+                  float least) {
+  sweep_loop(unary_name[f], heed_kernel.unary[f][HEED_FLOAT32], NULL, NULL,
+             exact, bound, least);
+}
+
 static void sweep_tuned(heed_tuned f, const double *p,
                         double (*exact)(double), double bound) {
-  static float x[SWEEP], y[SWEEP];
-  double worst = 0;
-  float at = 0;
-  uint64_t bits = 0;
-  while (bits < UINT64_C(1) << 32) {
-    for (int i = 0; i < SWEEP; i++, bits += 1021)
-      x[i] = float_of((uint32_t)bits);
-    heed_kernel.tuned[f][HEED_FLOAT32](SWEEP, y, 1, x, 1, p);
-    for (int i = 0; i < SWEEP; i++) {
-      double error = ulps(y[i], exact(x[i]));
-      if (error > worst) worst = error, at = x[i];
-    }
-  }
-  char name[64];
-  snprintf(name, sizeof name, "%s is within %g ulp", tuned_name[f], bound);
-  REPORT(worst <= bound, name, "%.3f at %.9g", worst, (double)at);
+  sweep_loop(tuned_name[f], NULL, heed_kernel.tuned[f][HEED_FLOAT32], p,
+             exact, bound, -INFINITY);
 }
 
 /* Random pairs of all floats, and of those within +-40, with zeros,

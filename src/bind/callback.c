@@ -238,14 +238,12 @@ static void push_saved(lua_State *L, const function_call *call, int i) {
     heed_bind_error(L, "backward: saved tensor %d was overwritten after it "
                     "was saved; write to a copy instead", i + 1);
   heed_tensor **box = heed_bind_box(L);
-  heed_tensor *t = s->result ? heed_tensor_detach(s->value)
-                             : heed_tensor_ref(s->value);
+  heed_node *n = heed_grad_enabled() ? call->r->node : NULL;
+  heed_tensor *t = s->result
+                       ? heed_node_result(n, (uint8_t)(s->result - 1),
+                                          s->value)
+                       : heed_tensor_ref(s->value);
   if (!t) heed_bind_raise(L);
-  if (s->result && heed_grad_enabled()) {
-    t->node = call->r->node;
-    t->slot = (uint8_t)(s->result - 1);
-    t->node->refs++;
-  }
   heed_bind_fill(box, t);
 }
 
@@ -300,14 +298,10 @@ static bool save(function *f, heed_tensor *t, heed_tensor *const *out,
                  int nout) {
   saved *s = &f->saved[f->nsaved];
   bool shell = t->family && t->node;
-  *s = (saved){.value = shell ? heed_tensor_detach(t) : heed_tensor_ref(t),
+  *s = (saved){.value = shell ? heed_node_result(t->node, t->slot, t)
+                              : heed_tensor_ref(t),
                .version = t->storage->version};
   if (!s->value) return false;
-  if (shell) {
-    s->value->node = t->node;
-    s->value->slot = t->slot;
-    t->node->refs++;
-  }
   for (int k = 0; k < nout; k++)
     if (out[k] == t) s->result = k + 1;
   f->nsaved++;

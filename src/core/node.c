@@ -51,6 +51,15 @@ heed_node *heed_node_make(const char *name, const heed_edge *in, int nin,
   return n;
 }
 
+heed_tensor *heed_node_result(heed_node *n, uint8_t slot, heed_tensor *t) {
+  heed_tensor *result = heed_tensor_detach(t);
+  if (!result || !n) return result;
+  result->node = n;
+  result->slot = slot;
+  n->refs++;
+  return result;
+}
+
 /* What a node keeps of an input: a leaf itself, for its gradient; else, of one
    that is overwritten the copy of before, and of a member of a family, which
    might come to own this node, another tensor with the same history. */
@@ -58,12 +67,7 @@ static heed_tensor *kept_value(const heed_call *c, int i, const heed_edge *e) {
   heed_tensor *t = c->in[i];
   bool overwritten = c->in_place == i + 1, leaf = e->need && !e->node;
   if (!overwritten && (!t->family || leaf)) return heed_tensor_ref(t);
-  heed_tensor *own = heed_tensor_detach(overwritten ? c->before : t);
-  if (!own || !e->node) return own;
-  own->node = e->node;
-  own->slot = e->slot;
-  e->node->refs++;
-  return own;
+  return heed_node_result(e->node, e->slot, overwritten ? c->before : t);
 }
 
 static bool record_input(const heed_call *c, heed_edge *e, int i) {
@@ -219,13 +223,8 @@ heed_tensor *heed_kept_out(heed_rule_call *r, int result) {
   if (!heed_grad_enabled()) return end->value;
   /* for a second derivative the value must lead back to this node; the kept
      one does not, or the node would own itself */
-  heed_tensor *t = heed_node_lend(r, heed_tensor_detach(end->value));
-  if (t && heed_dtype_is_float(t->dtype)) {
-    t->node = r->node;
-    t->slot = (uint8_t)result;
-    r->node->refs++;
-  }
-  return t;
+  heed_node *n = heed_dtype_is_float(end->value->dtype) ? r->node : NULL;
+  return heed_node_lend(r, heed_node_result(n, (uint8_t)result, end->value));
 }
 
 static heed_tensor *zeros(heed_rule_call *r, heed_dtype dtype,

@@ -66,6 +66,8 @@ bool heed_node_record(heed_call *c);
 heed_node *heed_node_make(const char *name, const heed_edge *in, int nin,
                           const heed_attr *attr, const heed_tensor *result);
 void heed_node_drop(heed_node *n);
+/* The same view as t, as result `slot` of n; n may be NULL. */
+heed_tensor *heed_node_result(heed_node *n, uint8_t slot, heed_tensor *t);
 /* Makes `out`, which have no history yet, results of a function of `in` with
    a backward rule of its own; takes over the custom's context, and drops it
    on failure. */

@@ -86,109 +86,95 @@ static int64_t column_rows(const slide *s) {
   return over ? -1 : n;
 }
 
+/* How a line of an image and a row of the columns, of one pixel of the window
+   at all places across, belong together: place k is line[k * step + shift]
+   for first <= k < end, and beside the image otherwise. */
+typedef struct across {
+  int64_t first, end, count, step, shift;
+} across;
+
+static across across_of(const slide *s, int64_t j) {
+  int64_t shift = j * s->dilation[1] - s->pad[1], step = s->stride[1];
+  int64_t left = s->width - shift;
+  across a = {.count = s->count[1], .step = step, .shift = shift};
+  a.first = shift < 0 ? (step - 1 - shift) / step : 0;
+  a.end = left > 0 ? (left - 1) / step + 1 : 0;
+  if (a.first > a.count) a.first = a.count;
+  if (a.end > a.count) a.end = a.count;
+  if (a.end < a.first) a.end = a.first;
+  return a;
+}
+
+/* The line is NULL for one above or below the image. */
+typedef void row_fn(const across *a, void *line, void *row);
+
+#define ROWS(T)                                                         \
+  static void copy_##T(const across *a, void *line, void *row) {        \
+    const T *x = line;                                                  \
+    T *y = row;                                                         \
+    int64_t first = x ? a->first : a->count, end = x ? a->end : first;  \
+    for (int64_t k = 0; k < first; k++) y[k] = 0;                       \
+    for (int64_t k = first; k < end; k++)                               \
+      y[k] = x[k * a->step + a->shift];                                 \
+    for (int64_t k = end; k < a->count; k++) y[k] = 0;                  \
+  }                                                                     \
+  static void add_##T(const across *a, void *line, void *row) {         \
+    T *x = line;                                                        \
+    const T *y = row;                                                   \
+    for (int64_t k = a->first; x && k < a->end; k++)                    \
+      x[k * a->step + a->shift] += y[k];                                \
+  }
+
+ROWS(float)
+ROWS(double)
+
 typedef struct job {
   slide s;
-  const char *from;
-  char *to;
-  bool is_double;
+  char *images, *columns;
+  bool sums; /* of columns, in the images: otherwise copies in the columns */
+  row_fn *row;
 } job;
 
-/* The first and the end of the places across at which pixel j of the window
-   lies in the image. */
-static void places_inside(const slide *s, int64_t j, int64_t *first,
-                          int64_t *end) {
-  int64_t shift = s->pad[1] - j * s->dilation[1], step = s->stride[1];
-  *first = shift > 0 ? (shift + step - 1) / step : 0;
-  *end = s->width + shift > 0 ? (s->width + shift - 1) / step + 1 : 0;
-  if (*first > s->count[1]) *first = s->count[1];
-  if (*end > s->count[1]) *end = s->count[1];
-  if (*end < *first) *end = *first;
-}
-
-#define COPY_ROW(T)                                                   \
-  do {                                                                \
-    const T *x = (const T *)line;                                     \
-    T *y = (T *)row;                                                  \
-    for (int64_t k = 0; k < first; k++) y[k] = 0;                     \
-    for (int64_t k = first; k < end; k++) y[k] = x[k * step + shift]; \
-    for (int64_t k = end; k < s->count[1]; k++) y[k] = 0;             \
-  } while (0)
-
-#define ADD_ROW(T)                                                     \
-  do {                                                                 \
-    T *x = (T *)line;                                                  \
-    const T *y = (const T *)row;                                       \
-    for (int64_t k = first; k < end; k++) x[k * step + shift] += y[k]; \
-  } while (0)
-
-/* The images (of one channel) from `begin` to `end`. */
-static void images_to_columns(void *context, int64_t begin, int64_t last,
-                              int worker) {
-  const job *g = context;
+/* One pixel of the window at all places of an image (of one channel). */
+static void walk_pixel(const job *g, int64_t image, int64_t i, int64_t j) {
   const slide *s = &g->s;
-  const int64_t step = s->stride[1], bytes = (int64_t)s->size;
-  const int64_t places = s->count[0] * s->count[1];
-  (void)worker;
-  for (int64_t image = begin; image < last; image++)
-    for (int64_t i = 0; i < s->kernel[0]; i++)
-      for (int64_t j = 0; j < s->kernel[1]; j++) {
-        int64_t first, end, shift = j * s->dilation[1] - s->pad[1];
-        places_inside(s, j, &first, &end);
-        char *row = g->to + ((image * s->kernel[0] + i) * s->kernel[1] + j) *
-                                places * bytes;
-        for (int64_t v = 0; v < s->count[0]; v++) {
-          int64_t y0 = v * s->stride[0] - s->pad[0] + i * s->dilation[0];
-          if (y0 < 0 || y0 >= s->height) {
-            memset(row, 0, (size_t)(s->count[1] * bytes));
-          } else {
-            const char *line =
-                g->from + (image * s->height + y0) * s->width * bytes;
-            if (g->is_double) COPY_ROW(double);
-            else COPY_ROW(float);
-          }
-          row += s->count[1] * bytes;
-        }
-      }
-}
-
-static void columns_to_images(void *context, int64_t begin, int64_t last,
-                              int worker) {
-  const job *g = context;
-  const slide *s = &g->s;
-  const int64_t step = s->stride[1], bytes = (int64_t)s->size;
-  const int64_t places = s->count[0] * s->count[1];
-  (void)worker;
-  for (int64_t image = begin; image < last; image++) {
-    char *to = g->to + image * s->height * s->width * bytes;
-    memset(to, 0, (size_t)(s->height * s->width * bytes));
-    for (int64_t i = 0; i < s->kernel[0]; i++)
-      for (int64_t j = 0; j < s->kernel[1]; j++) {
-        int64_t first, end, shift = j * s->dilation[1] - s->pad[1];
-        places_inside(s, j, &first, &end);
-        const char *row =
-            g->from + ((image * s->kernel[0] + i) * s->kernel[1] + j) *
-                          places * bytes;
-        for (int64_t v = 0; v < s->count[0]; v++, row += s->count[1] * bytes) {
-          int64_t y0 = v * s->stride[0] - s->pad[0] + i * s->dilation[0];
-          if (y0 < 0 || y0 >= s->height) continue;
-          char *line = to + y0 * s->width * bytes;
-          if (g->is_double) ADD_ROW(double);
-          else ADD_ROW(float);
-        }
-      }
+  int64_t bytes = (int64_t)s->size, width = s->count[1] * bytes;
+  across a = across_of(s, j);
+  char *row = g->columns + ((image * s->kernel[0] + i) * s->kernel[1] + j) *
+                               s->count[0] * width;
+  for (int64_t v = 0; v < s->count[0]; v++, row += width) {
+    int64_t y = v * s->stride[0] - s->pad[0] + i * s->dilation[0];
+    bool inside = y >= 0 && y < s->height;
+    int64_t line = (image * s->height + y) * s->width * bytes;
+    g->row(&a, inside ? g->images + line : NULL, row);
   }
 }
 
-static bool run(heed_call *c, const slide *s, heed_range_fn *fn) {
-  heed_tensor *x = heed_contiguous(c->op->name, c->in[0]);
+/* The images from `begin` to `end`. */
+static void walk(void *context, int64_t begin, int64_t end, int worker) {
+  const job *g = context;
+  int64_t bytes = g->s.height * g->s.width * (int64_t)g->s.size;
+  (void)worker;
+  for (int64_t image = begin; image < end; image++) {
+    if (g->sums) memset(g->images + image * bytes, 0, (size_t)bytes);
+    for (int64_t i = 0; i < g->s.kernel[0]; i++)
+      for (int64_t j = 0; j < g->s.kernel[1]; j++)
+        walk_pixel(g, image, i, j);
+  }
+}
+
+static bool run(heed_call *c, const slide *s, bool sums) {
+  static row_fn *const rows[2][2] = {{copy_float, copy_double},
+                                     {add_float, add_double}};
+  heed_tensor *x = heed_contiguous(c->op->name, c->in[0]), *y = c->out[0];
   if (!x) return false;
-  job g = {*s, heed_tensor_data(x), heed_tensor_data(c->out[0]),
-           x->dtype == HEED_FLOAT64};
+  job g = {.s = *s, .sums = sums, .row = rows[sums][x->dtype == HEED_FLOAT64],
+           .images = heed_tensor_data(sums ? y : x),
+           .columns = heed_tensor_data(sums ? x : y)};
   g.s.size = heed_dtype_size(x->dtype);
-  int64_t images = s->batch * s->channels;
   int64_t work = s->kernel[0] * s->kernel[1] * s->count[0] * s->count[1];
-  if (heed_tensor_numel(c->out[0]) > 0)
-    heed_parallel(images, 1 + 16384 / (work + 1), fn, &g);
+  if (heed_tensor_numel(y) > 0)
+    heed_parallel(s->batch * s->channels, 1 + 16384 / (work + 1), walk, &g);
   heed_tensor_drop(x);
   return true;
 }
@@ -229,7 +215,7 @@ static bool im2col_check(heed_call *c) {
 }
 static bool im2col_fwd(heed_call *c) {
   slide s;
-  return image_slide(c, &s) && run(c, &s, images_to_columns);
+  return image_slide(c, &s) && run(c, &s, false);
 }
 static bool im2col_bwd(heed_rule_call *r) {
   const heed_shape *x = heed_in_shape(r, 0);
@@ -292,7 +278,7 @@ static bool col2im_check(heed_call *c) {
 }
 static bool col2im_fwd(heed_call *c) {
   slide s;
-  return column_slide(c, &s) && run(c, &s, columns_to_images);
+  return column_slide(c, &s) && run(c, &s, true);
 }
 static bool col2im_bwd(heed_rule_call *r) {
   return heed_give(r, 0, heed_do1_with(r, HEED_OP_im2col, r->grad[0],

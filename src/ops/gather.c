@@ -448,7 +448,6 @@ static bool last_writer_fwd(heed_call *c) {
   bool ok = mark &&
             heed_places_open_elements(&p, c, 0, mark, c->attr[1].i);
   if (ok) {
-    memset(heed_tensor_data(mark), 0, mark->storage->bytes);
     heed_places_write(&p, mark, c->out[0], HEED_PLACES_LAST);
     heed_places_close(&p);
   }

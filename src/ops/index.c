@@ -407,14 +407,19 @@ const heed_rule heed_rule_index_fill = {
     .backward = index_copy_bwd, .keep = {0, HEED_ALWAYS}, .moves = true,
     .elementwise = true};
 
+/* An index for each of the first dimensions. */
+static heed_indices first_dims(const heed_call *c) {
+  heed_indices s = {c, 0, {.ndim = c->nin}};
+  for (int j = 0; j < c->nin; j++) s.dims.dim[j] = j;
+  return s;
+}
+
 /* Which entries are the last ones that a write by these indices, into
    dimensions of these sizes, puts at their place? In the shape of the indices
    together. */
 static bool index_last_check(heed_call *c) {
-  heed_shape dims = {.ndim = c->nin};
-  for (int j = 0; j < c->nin; j++) dims.dim[j] = j;
   heed_places p;
-  heed_indices s = {c, 0, dims};
+  heed_indices s = first_dims(c);
   if (!heed_places_rows(&p, &s, &c->attr[0].list)) return false;
   heed_out(c, 0, HEED_BOOL, &p.region);
   return true;
@@ -422,13 +427,10 @@ static bool index_last_check(heed_call *c) {
 static bool index_last_fwd(heed_call *c) {
   heed_tensor *mark = heed_tensor_new(c->op->name, HEED_BOOL,
                                       &c->attr[0].list);
-  if (!mark) return false;
   heed_places p;
-  heed_indices s = {c, 0, {.ndim = c->nin}};
-  for (int j = 0; j < c->nin; j++) s.dims.dim[j] = j;
-  bool ok = heed_places_open_rows(&p, &s, mark);
+  heed_indices s = first_dims(c);
+  bool ok = mark && heed_places_open_rows(&p, &s, mark);
   if (ok) {
-    memset(heed_tensor_data(mark), 0, mark->storage->bytes);
     heed_places_write(&p, mark, c->out[0], HEED_PLACES_LAST);
     heed_places_close(&p);
   }

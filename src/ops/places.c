@@ -399,8 +399,10 @@ void heed_places_write(const heed_places *p, heed_tensor *to,
   write w = {.t = {see_addressed(p, to), see_elements(p, from),
                    see_places(p)},
              .split = -1, .row = rows[how]};
-  if (how == HEED_PLACES_LAST)
+  if (how == HEED_PLACES_LAST) {
+    memset(heed_tensor_data(to), 0, to->storage->bytes); /* none written */
     for (int k = 0; k < 3; k++) reverse(&w.t[k]);
+  }
   for (int d = 0; d < p->region.ndim; d++) {
     if (indexed(p, d) || p->region.dim[d] <= size) continue;
     w.split = d;

@@ -40,8 +40,8 @@ typedef enum heed_places_how {
   HEED_PLACES_MUL,
   HEED_PLACES_MAX, /* a NaN stays */
   HEED_PLACES_MIN,
-  HEED_PLACES_LAST /* from = is it the last one at its place? `to` must be
-                      false everywhere and is overwritten */
+  HEED_PLACES_LAST /* from = is it the last one at its place? `to`, new and
+                      of bools, is only to work with */
 } heed_places_how;
 
 /* Is input i a tensor of int64, int32 or uint8? Else fails. */
