@@ -113,6 +113,17 @@ describe("a reduction", function()
     assert.equal(0, (heed.zeros {0, 2}:max(2)):numel())
   end)
 
+  it("leaves every element alone over an empty list of dimensions", function()
+    for _, name in ipairs {"sum", "nansum", "prod", "mean", "amax", "amin",
+      "max", "min", "median", "nanmedian", "logsumexp"} do
+      local x = heed.tensor({{4.0, 1, 3}, {9, 8, 7}}, {requires_grad = true})
+      local y = x[name](x, {})
+      assert.same(x:totable(), y:totable(), name)
+      y:sum():backward()
+      assert.same({{1, 1, 1}, {1, 1, 1}}, x.grad:totable(), name)
+    end
+  end)
+
   it("lets NaN win", function()
     local x = heed.tensor {{1, NAN, 3, NAN}, {1, 2, INF, -INF}}
     for _, name in ipairs {"amax", "amin", "median"} do

@@ -15,5 +15,4 @@ typedef void heed_range_fn(void *context, int64_t begin, int64_t end,
    at most grain, or from inside another parallel loop. */
 void heed_parallel(int64_t n, int64_t grain, heed_range_fn *fn, void *context);
 
-
 #endif

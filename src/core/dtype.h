@@ -50,6 +50,17 @@ double heed_element_float(heed_dtype d, const void *data, int64_t at);
 void heed_element_store(heed_dtype d, void *data, int64_t at, bool whole,
                         heed_value v);
 
+/* The same of float32 or float64 alone, for loops. */
+static inline double heed_real(heed_dtype d, const void *data, int64_t at) {
+  return d == HEED_FLOAT64 ? ((const double *)data)[at]
+                           : (double)((const float *)data)[at];
+}
+static inline void heed_real_store(heed_dtype d, void *data, int64_t at,
+                                   double v) {
+  if (d == HEED_FLOAT64) ((double *)data)[at] = v;
+  else ((float *)data)[at] = (float)v;
+}
+
 /* Does the number lie in the range of an integer dtype? Fractions are cut, a
    NaN does not. True for floats, which round, and bools. */
 bool heed_dtype_holds(heed_dtype d, bool whole, heed_value v);

@@ -157,11 +157,6 @@ const heed_rule heed_rule_attention_bwd = {
 
 /* -- attention_sinks_bwd -- */
 
-static bool attention_sinks_bwd_check(heed_call *c) {
-  heed_out_like(c, 0, c->in[0]);
-  return true;
-}
-
 /* One head a unit, batch entries in order. */
 typedef struct sink_run {
   const heed_attention_loops *loops;
@@ -187,10 +182,8 @@ static void sink_heads(void *context, int64_t begin, int64_t end,
                 2 * (entry * s->heads + head) * s->tq * run->out.size;
       sum += run->loops->sink_gradient(&a, 0);
     }
-    if (run->result->dtype == HEED_FLOAT64)
-      ((double *)heed_tensor_data(run->result))[head] = sum;
-    else
-      ((float *)heed_tensor_data(run->result))[head] = (float)sum;
+    heed_real_store(run->result->dtype, heed_tensor_data(run->result), head,
+                    sum);
   }
 }
 
@@ -215,4 +208,4 @@ static bool attention_sinks_bwd_fwd(heed_call *c) {
 }
 
 const heed_rule heed_rule_attention_sinks_bwd = {
-    .check = attention_sinks_bwd_check, .forward = attention_sinks_bwd_fwd};
+    .check = heed_check_like, .forward = attention_sinks_bwd_fwd};

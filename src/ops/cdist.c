@@ -76,13 +76,10 @@ static const char *row_of(const job *w, const heed_tensor *t, int64_t i) {
   return (const char *)heed_tensor_data(t) + (size_t)(i * w->s.m) * w->size;
 }
 static double value(const job *w, const heed_tensor *t, int64_t at) {
-  return w->dtype == HEED_FLOAT64
-             ? ((const double *)heed_tensor_data(t))[at]
-             : (double)((const float *)heed_tensor_data(t))[at];
+  return heed_real(w->dtype, heed_tensor_data(t), at);
 }
 static void set(const job *w, heed_tensor *t, int64_t at, double v) {
-  if (w->dtype == HEED_FLOAT64) ((double *)heed_tensor_data(t))[at] = v;
-  else ((float *)heed_tensor_data(t))[at] = (float)v;
+  heed_real_store(w->dtype, heed_tensor_data(t), at, v);
 }
 
 /***
@@ -144,12 +141,10 @@ static bool cdist_fwd(heed_call *c) {
 static bool give_differences(heed_rule_call *r, heed_tensor *a,
                              heed_tensor *b, heed_tensor *y, double p) {
   static const heed_shape last = {1, {-1}};
-  heed_attr row = {.i = -2}, column = {.i = -3}, end = {.i = -1};
-  heed_tensor *left = heed_do1_with(r, HEED_OP_unsqueeze, a, &row);
-  heed_tensor *right = heed_do1_with(r, HEED_OP_unsqueeze, b, &column);
-  heed_tensor *d = heed_do2(r, HEED_OP_sub, left, right);
-  heed_tensor *g = heed_do1_with(r, HEED_OP_unsqueeze, r->grad[0], &end);
-  y = heed_do1_with(r, HEED_OP_unsqueeze, y, &end);
+  heed_tensor *d = heed_do2(r, HEED_OP_sub, heed_unsqueeze(r, a, -2),
+                            heed_unsqueeze(r, b, -3));
+  heed_tensor *g = heed_unsqueeze(r, r->grad[0], -1);
+  y = heed_unsqueeze(r, y, -1);
   heed_tensor *gd = heed_norm_gradient(r, d, y, g, p, &last);
   heed_attr over_b[2] = {{.list = {1, {-2}}}, {.i = false}};
   heed_attr over_a[2] = {{.list = {1, {-3}}}, {.i = false}};

@@ -82,12 +82,8 @@ A copy of x in memory of its own, row-major.
 @return tensor like x
 @usage local y = heed.ones{2}:clone()
 */
-static bool clone_check(heed_call *c) {
-  heed_out_like(c, 0, c->in[0]);
-  return true;
-}
 const heed_rule heed_rule_clone = {
-    .check = clone_check, .forward = copy_fwd, .backward = same_bwd,
+    .check = heed_check_like, .forward = copy_fwd, .backward = same_bwd,
     .moves = true};
 
 /***

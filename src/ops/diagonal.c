@@ -158,15 +158,11 @@ const heed_rule heed_rule_diag_embed = {.check = diag_embed_check,
                                         .moves = true};
 
 /* The gradient of a diagonal: zeros, with g in its place. */
-static bool diagonal_bwd_check(heed_call *c) {
-  heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
-  return true;
-}
 static bool diagonal_bwd_fwd(heed_call *c) { return fill(c, c->attr + 1); }
 static bool diagonal_bwd_bwd(heed_rule_call *r) {
   return filled_bwd(r, r->attr + 1);
 }
-const heed_rule heed_rule_diagonal_bwd = {.check = diagonal_bwd_check,
+const heed_rule heed_rule_diagonal_bwd = {.check = heed_check_shape,
                                           .forward = diagonal_bwd_fwd,
                                           .backward = diagonal_bwd_bwd,
                                           .moves = true};

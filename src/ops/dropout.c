@@ -115,10 +115,6 @@ const heed_rule heed_rule_dropout = {
 
 /* -- for backward: inputs gradient and mask (contiguous), attribute p -- */
 
-static bool dropout_bwd_check(heed_call *c) {
-  heed_out_like(c, 0, c->in[0]);
-  return true;
-}
 static bool dropout_bwd_fwd(heed_call *c) {
   return drop("dropout", c->out[0], c->in[0], heed_tensor_data(c->in[1]),
               c->attr[0].f);
@@ -128,5 +124,5 @@ static bool dropout_bwd_bwd(heed_rule_call *r) {
                                        heed_in(r, 1), r->attr));
 }
 const heed_rule heed_rule_dropout_bwd = {
-    .check = dropout_bwd_check, .forward = dropout_bwd_fwd,
+    .check = heed_check_like, .forward = dropout_bwd_fwd,
     .backward = dropout_bwd_bwd, .keep = {0, HEED_ALWAYS}};

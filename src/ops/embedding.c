@@ -201,8 +201,7 @@ static bool embedding_bwd_bwd(heed_rule_call *r) {
   if (t && r->attr[1].i > 0) {
     heed_tensor *real = heed_do2(r, HEED_OP_ne, ids,
                                  heed_number(r, (double)r->attr[1].i));
-    real = heed_do1_with(r, HEED_OP_unsqueeze, real, &(heed_attr){.i = -1});
-    t = heed_do2(r, HEED_OP_mul, t, real);
+    t = heed_do2(r, HEED_OP_mul, t, heed_unsqueeze(r, real, -1));
   }
   return heed_give(r, 0, t);
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ops/copy.h"
+#include "ops/lines.h"
 #include "ops/reduce.h"
 
 bool heed_reduce_not_empty(const heed_call *c) {
@@ -178,25 +179,20 @@ const heed_rule heed_rule_amin = {
     .check = even_check, .forward = amin_fwd, .backward = heed_reduce_even_bwd,
     .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS}};
 
-/* max and min: values, and places when dim is given. */
-static bool extreme_check(heed_call *c) {
+bool heed_reduce_choice_check(heed_call *c) {
+  heed_shape *dims = &c->attr[0].list;
   if (!even_check(c)) return false;
-  if (c->attr[0].list.ndim > 1)
+  if (dims->ndim > 1)
     return heed_fail("%s: dim must be one dimension, got %d", c->op->name,
-                     c->attr[0].list.ndim);
-  if (c->attr[0].list.ndim == 1)
-    heed_out(c, 1, HEED_INT64, &c->result[0].shape);
+                     dims->ndim);
+  if (dims->ndim == 1 && !heed_axis(c, 0, &dims->dim[0])) return false;
+  if (dims->ndim == 1) heed_out(c, 1, HEED_INT64, &c->result[0].shape);
   return true;
 }
-static bool extreme_bwd(heed_rule_call *r) {
-  if (r->attr[0].list.ndim != 1) return heed_reduce_even_bwd(r);
-  /* to the chosen place */
-  const heed_shape *x = heed_in_shape(r, 0);
-  int64_t dim = r->attr[0].list.dim[0];
-  heed_attr attr[2] = {{.list = *x}, {.i = dim < 0 ? dim + x->ndim : dim}};
-  return heed_give(r, 0, heed_do2_with(
-      r, HEED_OP_gather_bwd, heed_reduce_put_back(r, heed_grad_of(r, 0)),
-      heed_reduce_put_back(r, heed_kept_out(r, 1)), attr));
+bool heed_reduce_choice_bwd(heed_rule_call *r) {
+  const heed_shape *dims = &r->attr[0].list;
+  return dims->ndim == 1 ? heed_lines_bwd(r, dims->dim[0], r->attr[1].i)
+                         : heed_reduce_even_bwd(r);
 }
 
 /***
@@ -217,8 +213,9 @@ static bool max_fwd(heed_call *c) {
                      : amax_fwd(c);
 }
 const heed_rule heed_rule_max = {
-    .check = extreme_check, .forward = max_fwd, .backward = extreme_bwd,
-    .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};
+    .check = heed_reduce_choice_check, .forward = max_fwd,
+    .backward = heed_reduce_choice_bwd, .keep = {HEED_ALWAYS},
+    .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};
 
 /***
 The smallest value over one dimension, with its place, or over all; NaN wins.
@@ -237,5 +234,6 @@ static bool min_fwd(heed_call *c) {
                      : amin_fwd(c);
 }
 const heed_rule heed_rule_min = {
-    .check = extreme_check, .forward = min_fwd, .backward = extreme_bwd,
-    .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};
+    .check = heed_reduce_choice_check, .forward = min_fwd,
+    .backward = heed_reduce_choice_bwd, .keep = {HEED_ALWAYS},
+    .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};

@@ -70,10 +70,6 @@ const heed_rule heed_rule_gather = {
     .keep = {0, HEED_NEED(0)}, .moves = true};
 
 /* Zeros of a shape, with the gradient added at the places. */
-static bool gather_bwd_check(heed_call *c) {
-  heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
-  return true;
-}
 static bool gather_bwd_fwd(heed_call *c) {
   heed_tensor *y = c->out[0];
   heed_places p;
@@ -89,7 +85,7 @@ static bool gather_bwd_bwd(heed_rule_call *r) {
                                        heed_in(r, 1), &r->attr[1]));
 }
 const heed_rule heed_rule_gather_bwd = {
-    .check = gather_bwd_check, .forward = gather_bwd_fwd,
+    .check = heed_check_shape, .forward = gather_bwd_fwd,
     .backward = gather_bwd_bwd, .keep = {0, HEED_NEED(0)}};
 
 /* -- scatter -- */

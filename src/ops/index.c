@@ -132,10 +132,6 @@ const heed_rule heed_rule_index = {
     .keep = KEEP_FROM_1(HEED_NEED(0)), .moves = true};
 
 /* Zeros of a shape, with the gradient added at the places. */
-static bool index_bwd_check(heed_call *c) {
-  heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
-  return true;
-}
 static bool index_bwd_fwd(heed_call *c) {
   heed_tensor *y = c->out[0];
   heed_places p;
@@ -151,7 +147,7 @@ static bool index_bwd_bwd(heed_rule_call *r) {
                                     r->attr[1].list.ndim, &r->attr[1]));
 }
 const heed_rule heed_rule_index_bwd = {
-    .check = index_bwd_check, .forward = index_bwd_fwd,
+    .check = heed_check_shape, .forward = index_bwd_fwd,
     .backward = index_bwd_bwd, .keep = KEEP_FROM_1(HEED_NEED(0))};
 
 /* -- writing -- */

@@ -239,6 +239,12 @@ bool heed_batch_square(const heed_call *c, int i, heed_batch *b) {
                    heed_tensor_text(c->in[i]));
 }
 
+bool heed_batch_check(heed_call *c) {
+  heed_batch b;
+  heed_out_like(c, 0, c->in[0]);
+  return heed_batch_square(c, 0, &b);
+}
+
 heed_shape heed_batch_sizes(const heed_call *c, int i, int drop) {
   heed_shape shape = c->in[i]->shape;
   shape.ndim -= drop;

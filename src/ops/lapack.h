@@ -68,6 +68,8 @@ typedef struct heed_batch {
 bool heed_batch_of(const heed_call *c, int i, heed_batch *b);
 /* The same, and fails when its matrices are not square. */
 bool heed_batch_square(const heed_call *c, int i, heed_batch *b);
+/* The check of an op on square matrices whose result is like them. */
+bool heed_batch_check(heed_call *c);
 /* The sizes of input i without the last `drop`. */
 heed_shape heed_batch_sizes(const heed_call *c, int i, int drop);
 /* Fills `to`, of the shape of input i, with its elements row by row; fails
@@ -86,11 +88,11 @@ static inline void *heed_batch_at(const heed_batch *b, heed_tensor *t,
 /* t as rows of columns: the same memory, with its last dimensions swapped. */
 heed_tensor heed_batch_turned(const heed_tensor *t);
 
-/* ---- short calls for backward rules; NULL passes ------------------------- */
+/* ---- for backward rules; NULL passes ------------------------------------- */
 
-static inline heed_tensor *heed_turn(heed_rule_call *r, heed_tensor *x) {
-  return heed_do1(r, HEED_OP_transpose, x); /* the last two dimensions */
-}
+/* The gradient of x, given that of its singular values: U diag(g) V^T. */
+heed_tensor *heed_values_gradient(heed_rule_call *r, heed_tensor *x,
+                                  heed_tensor *g);
 static inline heed_tensor *heed_times(heed_rule_call *r, heed_tensor *a,
                                       heed_tensor *b) {
   return heed_do2(r, HEED_OP_matmul, a, b);

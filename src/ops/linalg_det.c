@@ -12,15 +12,6 @@
 #include "ops/gemm.h"
 #include "ops/lapack.h"
 
-static double element(heed_dtype dtype, const void *data, int64_t i) {
-  return dtype == HEED_FLOAT64 ? ((const double *)data)[i]
-                               : (double)((const float *)data)[i];
-}
-static void set_element(heed_dtype dtype, void *data, int64_t i, double v) {
-  if (dtype == HEED_FLOAT64) ((double *)data)[i] = v;
-  else ((float *)data)[i] = (float)v;
-}
-
 /* What a factored matrix says of its determinant: the sign of the exchanges
    of rows, and the factors on the diagonal. */
 static double swaps_sign(const int *pivot, int n) {
@@ -66,9 +57,7 @@ static bool value_check(heed_call *c, int results) {
 
 /* g [..] as [.. 1 1] */
 static heed_tensor *as_matrices(heed_rule_call *r, heed_tensor *g) {
-  heed_attr last = {.i = -1};
-  g = heed_do1_with(r, HEED_OP_unsqueeze, g, &last);
-  return heed_do1_with(r, HEED_OP_unsqueeze, g, &last);
+  return heed_unsqueeze(r, heed_unsqueeze(r, g, -1), -1);
 }
 
 /***
@@ -85,15 +74,15 @@ static void put_det(heed_call *c, int64_t k, int n, const void *lu,
                     const int *pivot) {
   double value = swaps_sign(pivot, n);
   heed_dtype dtype = c->out[0]->dtype;
-  for (int64_t i = 0; i < n; i++) value *= element(dtype, lu, i * (n + 1));
-  set_element(dtype, heed_tensor_data(c->out[0]), k, value);
+  for (int64_t i = 0; i < n; i++) value *= heed_real(dtype, lu, i * (n + 1));
+  heed_real_store(dtype, heed_tensor_data(c->out[0]), k, value);
 }
 static bool det_fwd(heed_call *c) { return each_factored(c, put_det); }
 
 static bool has_zero(const heed_tensor *t) {
   bool found = false;
   for (int64_t i = 0; i < heed_tensor_numel(t); i++)
-    found |= element(t->dtype, heed_tensor_data(t), i) == 0;
+    found |= heed_real(t->dtype, heed_tensor_data(t), i) == 0;
   return found;
 }
 static bool det_bwd(heed_rule_call *r) {
@@ -131,12 +120,12 @@ static void put_log(heed_call *c, int64_t k, int n, const void *lu,
   double sign = swaps_sign(pivot, n), sum = 0;
   heed_dtype dtype = c->out[0]->dtype;
   for (int64_t i = 0; i < n; i++) {
-    double v = element(dtype, lu, i * (n + 1));
+    double v = heed_real(dtype, lu, i * (n + 1));
     sign *= (v > 0) - (v < 0);
     sum += log(fabs(v));
   }
-  set_element(dtype, heed_tensor_data(c->out[0]), k, sign);
-  set_element(dtype, heed_tensor_data(c->out[1]), k, sum);
+  heed_real_store(dtype, heed_tensor_data(c->out[0]), k, sign);
+  heed_real_store(dtype, heed_tensor_data(c->out[1]), k, sum);
 }
 static bool slogdet_fwd(heed_call *c) { return each_factored(c, put_log); }
 static bool slogdet_bwd(heed_rule_call *r) {
@@ -152,19 +141,13 @@ const heed_rule heed_rule_slogdet = {
 
 /* ---- for backward rules: cofactors, also of singular matrices ------------ */
 
-static bool cofactor_check(heed_call *c) {
-  heed_batch b;
-  heed_out_like(c, 0, c->in[0]);
-  return heed_batch_square(c, 0, &b);
-}
-
 /* The sign of the determinant of an orthogonal matrix, which is overwritten.
    It is the same for the transpose. */
 static double orientation(heed_dtype dtype, int n, void *q, int *pivot) {
   heed_getrf(dtype, n, q, pivot);
   double sign = swaps_sign(pivot, n);
   for (int64_t i = 0; i < n; i++)
-    if (element(dtype, q, i * (n + 1)) < 0) sign = -sign;
+    if (heed_real(dtype, q, i * (n + 1)) < 0) sign = -sign;
   return sign;
 }
 
@@ -174,10 +157,10 @@ static void weigh(heed_dtype dtype, int64_t n, void *vh, const void *s,
   for (int64_t i = 0; i < n; i++) {
     double others = sign;
     for (int64_t j = 0; j < n; j++)
-      if (j != i) others *= element(dtype, s, j);
+      if (j != i) others *= heed_real(dtype, s, j);
     for (int64_t j = 0; j < n; j++)
-      set_element(dtype, vh, i * n + j,
-                  element(dtype, vh, i * n + j) * others);
+      heed_real_store(dtype, vh, i * n + j,
+                  heed_real(dtype, vh, i * n + j) * others);
   }
 }
 
@@ -222,5 +205,5 @@ static bool cofactor_fwd(heed_call *c) {
   heed_tensor_drop(own);
   return ok;
 }
-const heed_rule heed_rule_cofactor = {.check = cofactor_check,
+const heed_rule heed_rule_cofactor = {.check = heed_batch_check,
                                       .forward = cofactor_fwd};

@@ -21,9 +21,13 @@ static heed_tensor *divide(heed_rule_call *r, heed_tensor *a, heed_tensor *b,
   return heed_do2_with(r, HEED_OP_solve_triangular, a, b, attr);
 }
 
-static heed_tensor *triangle(heed_rule_call *r, heed_op_id op, heed_tensor *x,
-                             int64_t diagonal) {
-  return heed_do1_with(r, op, x, &(heed_attr){.i = diagonal});
+/* The symmetric matrix with one triangle of m: the upper one, or the lower. */
+static heed_tensor *mirror(heed_rule_call *r, heed_tensor *m, bool upper) {
+  heed_op_id op = upper ? HEED_OP_triu : HEED_OP_tril;
+  heed_tensor *side = heed_do1_with(r, op, m, &(heed_attr){.i = 0});
+  heed_tensor *beside = heed_do1_with(r, op, m,
+                                      &(heed_attr){.i = upper ? 1 : -1});
+  return heed_do2(r, HEED_OP_add, side, heed_turn(r, beside));
 }
 
 /* ---- Cholesky ------------------------------------------------------------ */
@@ -50,11 +54,6 @@ default
 @raise when a matrix is not positive definite, or has a NaN or an infinity
 @usage heed.linalg.cholesky(heed.tensor{{4.0, 2.0}, {2.0, 5.0}}) --> 2 0, 1 2
 */
-static bool cholesky_check(heed_call *c) {
-  heed_batch b;
-  heed_out_like(c, 0, c->in[0]);
-  return heed_batch_square(c, 0, &b);
-}
 static bool cholesky_fwd(heed_call *c) {
   heed_batch b;
   heed_tensor *y = c->out[0];
@@ -83,15 +82,13 @@ static bool cholesky_bwd(heed_rule_call *r) {
     g = heed_turn(r, g);
   }
   heed_tensor *up = heed_turn(r, low), *p = heed_times(r, up, g);
-  heed_tensor *below = triangle(r, HEED_OP_tril, p, -1);
-  heed_tensor *s = heed_do2(r, HEED_OP_add, triangle(r, HEED_OP_tril, p, 0),
-                            heed_turn(r, below));
-  s = heed_do2(r, HEED_OP_mul, s, heed_number(r, 0.5));
+  heed_tensor *s = heed_do2(r, HEED_OP_mul, mirror(r, p, false),
+                            heed_number(r, 0.5));
   return heed_give(r, 0, divide(r, low, divide(r, up, s, true, true), false,
                                 false));
 }
 const heed_rule heed_rule_cholesky = {
-    .check = cholesky_check, .forward = cholesky_fwd,
+    .check = heed_batch_check, .forward = cholesky_fwd,
     .backward = cholesky_bwd, .keep_out = {HEED_ALWAYS}};
 
 /* ---- QR ------------------------------------------------------------------ */
@@ -186,10 +183,7 @@ static heed_tensor *tall_gradient(heed_rule_call *r, heed_tensor *q,
     heed_tensor *p = heed_times(r, heed_turn(r, q), gq);
     m = gr ? heed_do2(r, HEED_OP_sub, m, p) : heed_do1(r, HEED_OP_neg, p);
   }
-  heed_tensor *above = triangle(r, HEED_OP_triu, m, 1);
-  heed_tensor *s = heed_do2(r, HEED_OP_add, triangle(r, HEED_OP_triu, m, 0),
-                            heed_turn(r, above));
-  heed_tensor *sum = heed_times(r, q, s);
+  heed_tensor *sum = heed_times(r, q, mirror(r, m, true));
   if (gq) sum = heed_do2(r, HEED_OP_add, gq, sum);
   return divide(r, heed_turn(r, up), sum, false, false);
 }

@@ -235,17 +235,6 @@ static bool lstsq_fwd(heed_call *c) {
   heed_tensor_drop(own);
   return ok;
 }
-/* The gradient of the singular values: U diag(g) V^T. */
-static heed_tensor *values_gradient(heed_rule_call *r, heed_tensor *a,
-                                    heed_tensor *g) {
-  heed_tensor *out[3];
-  if (!a || !heed_do_all(r, heed_op_at(HEED_OP_svd), &a, 1,
-                         &(heed_attr){.i = false}, out))
-    return NULL;
-  heed_tensor *row = heed_do1_with(r, HEED_OP_unsqueeze, g,
-                                   &(heed_attr){.i = -2});
-  return heed_times(r, heed_do2(r, HEED_OP_mul, out[0], row), out[2]);
-}
 static bool lstsq_bwd(heed_rule_call *r) {
   /* x = P b: db = P^T dx, dP = dx b^T */
   heed_tensor *g = heed_grad_of(r, 0), *a = heed_in(r, 0);
@@ -258,7 +247,7 @@ static bool lstsq_bwd(heed_rule_call *r) {
   heed_tensor *b = heed_turn(r, heed_in(r, 1));
   heed_tensor *ga = pinv_gradient(r, a, p, heed_times(r, g, b));
   if (r->grad[2])
-    ga = heed_do2(r, HEED_OP_add, ga, values_gradient(r, a, r->grad[2]));
+    ga = heed_do2(r, HEED_OP_add, ga, heed_values_gradient(r, a, r->grad[2]));
   return heed_give(r, 0, ga);
 }
 const heed_rule heed_rule_lstsq = {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "ops/copy.h"
+#include "ops/gemm.h"
 #include "ops/lapack.h"
 
 static bool singular(const heed_call *c, int64_t k) {
@@ -59,19 +60,9 @@ static bool system_sizes(const heed_call *c, int from_end, system *s) {
   return true;
 }
 
-/* Which matrix of a belongs to number k of the whole batch. */
-static int64_t matrix_for(const heed_call *c, const system *s, int64_t k) {
-  heed_shape own = heed_batch_sizes(c, 0, 2);
-  int64_t at = 0, step = 1;
-  for (int d = s->batch.ndim - 1; d >= 0; d--) {
-    int64_t i = k % s->batch.dim[d];
-    int e = d - s->batch.ndim + own.ndim;
-    k /= s->batch.dim[d];
-    if (e < 0) continue;
-    if (own.dim[e] != 1) at += i * step;
-    step *= own.dim[e];
-  }
-  return at;
+/* Which matrix of a, which has no gaps, belongs to number k of the batch. */
+static int64_t matrix_for(const heed_tensor *a, const system *s, int64_t k) {
+  return heed_batch_offset(a, &s->batch, k) / (s->n * s->n);
 }
 
 /* ---- solve --------------------------------------------------------------- */
@@ -116,7 +107,7 @@ static bool solve_all(heed_call *c, const system *s, heed_tensor *lu,
       return singular(c, k);
   size_t bytes = (size_t)(s->n * s->columns) * heed_dtype_size(lu->dtype);
   for (int64_t k = 0; k < s->count; k++) {
-    int64_t i = matrix_for(c, s, k);
+    int64_t i = matrix_for(lu, s, k);
     /* it is a^T that was factored */
     heed_getrs(lu->dtype, true, n, (int)s->columns,
                heed_batch_at(&s->a, lu, i), pivot + i * n,
@@ -158,11 +149,11 @@ static bool solve_fwd(heed_call *c) {
 static bool solve_bwd(heed_rule_call *r) {
   /* db = a^-T dx, da = -db x^T */
   heed_tensor *a = heed_in(r, 0), *g = r->grad[0], *x = heed_kept_out(r, 0);
-  heed_attr last = {.i = -1}, squeezed = {.list = {1, {-1}}};
+  heed_attr squeezed = {.list = {1, {-1}}};
   bool vector = is_vector(heed_in_shape(r, 0), heed_in_shape(r, 1));
   if (vector) {
-    g = heed_do1_with(r, HEED_OP_unsqueeze, g, &last);
-    x = heed_do1_with(r, HEED_OP_unsqueeze, x, &last);
+    g = heed_unsqueeze(r, g, -1);
+    x = heed_unsqueeze(r, x, -1);
   }
   heed_tensor *gb = heed_do2(r, HEED_OP_solve, heed_turn(r, a), g);
   if (heed_needs(r, 0) &&
@@ -217,12 +208,8 @@ static bool solve_triangular_check(heed_call *c) {
 
 /* The first zero on the diagonal of an n x n matrix, from 1; 0 for none. */
 static int64_t first_zero(heed_dtype dtype, const void *a, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    int64_t at = i * (n + 1);
-    double v = dtype == HEED_FLOAT64 ? ((const double *)a)[at]
-                                     : (double)((const float *)a)[at];
-    if (v == 0) return i + 1;
-  }
+  for (int64_t i = 0; i < n; i++)
+    if (heed_real(dtype, a, i * (n + 1)) == 0) return i + 1;
   return 0;
 }
 
@@ -246,7 +233,7 @@ static void divide(const heed_call *c, const system *s, heed_tensor *a,
   CBLAS_DIAG diag = c->attr[IS_UNIT].i ? CblasUnit : CblasNonUnit;
   size_t bytes = (size_t)rows * (size_t)columns * heed_dtype_size(y->dtype);
   for (int64_t k = 0; k < s->count; k++) {
-    const void *left = heed_batch_at(&s->a, a, matrix_for(c, s, k));
+    const void *left = heed_batch_at(&s->a, a, matrix_for(a, s, k));
     void *x = (char *)heed_tensor_data(y) + (size_t)k * bytes;
     if (y->dtype == HEED_FLOAT64)
       cblas_dtrsm(CblasRowMajor, side, uplo, CblasNoTrans, diag, rows,
@@ -304,11 +291,6 @@ more exact.
 @raise when a matrix is singular, or has a NaN or an infinity
 @usage heed.linalg.inv(heed.tensor{{2.0, 0.0}, {0.0, 4.0}}) --> 0.5 0, 0 0.25
 */
-static bool inv_check(heed_call *c) {
-  heed_batch b;
-  heed_out_like(c, 0, c->in[0]);
-  return heed_batch_square(c, 0, &b);
-}
 /* The inverse of the transpose is the transpose of the inverse. */
 static bool inv_fwd(heed_call *c) {
   heed_batch b;
@@ -338,5 +320,5 @@ static bool inv_bwd(heed_rule_call *r) {
   return heed_give(r, 0, heed_do1(r, HEED_OP_neg, g));
 }
 const heed_rule heed_rule_inv = {
-    .check = inv_check, .forward = inv_fwd, .backward = inv_bwd,
+    .check = heed_batch_check, .forward = inv_fwd, .backward = inv_bwd,
     .keep_out = {HEED_ALWAYS}};

@@ -18,10 +18,10 @@
 /* ---- short calls of rules ------------------------------------------------ */
 
 static heed_tensor *as_row(heed_rule_call *r, heed_tensor *t) {
-  return heed_do1_with(r, HEED_OP_unsqueeze, t, &(heed_attr){.i = -2});
+  return heed_unsqueeze(r, t, -2);
 }
 static heed_tensor *as_column(heed_rule_call *r, heed_tensor *t) {
-  return heed_do1_with(r, HEED_OP_unsqueeze, t, &(heed_attr){.i = -1});
+  return heed_unsqueeze(r, t, -1);
 }
 static heed_tensor *add(heed_rule_call *r, heed_tensor *a, heed_tensor *b) {
   return heed_do2(r, HEED_OP_add, a, b);
@@ -56,11 +56,9 @@ static heed_tensor *skew_over(heed_rule_call *r, heed_tensor *m,
 static void set_identity(heed_tensor *t, int64_t count, int64_t n) {
   memset(heed_tensor_data(t), 0, t->storage->bytes);
   for (int64_t k = 0; k < count; k++)
-    for (int64_t i = 0; i < n; i++) {
-      int64_t at = k * n * n + i * (n + 1);
-      if (t->dtype == HEED_FLOAT64) ((double *)heed_tensor_data(t))[at] = 1;
-      else ((float *)heed_tensor_data(t))[at] = 1;
-    }
+    for (int64_t i = 0; i < n; i++)
+      heed_real_store(t->dtype, heed_tensor_data(t),
+                      k * n * n + i * (n + 1), 1);
 }
 
 /* Fills u, s and vh (or only s) for all matrices of input 0. LAPACK has x^T
@@ -216,14 +214,16 @@ static bool svdvals_check(heed_call *c) {
 static bool svdvals_fwd(heed_call *c) {
   return decompose(c, 'N', NULL, c->out[0], NULL);
 }
-static bool svdvals_bwd(heed_rule_call *r) {
-  /* U diag(ds) V^T */
-  heed_tensor *x = heed_in(r, 0), *out[3];
+heed_tensor *heed_values_gradient(heed_rule_call *r, heed_tensor *x,
+                                  heed_tensor *g) {
+  heed_tensor *out[3];
   if (!x || !heed_do_all(r, heed_op_at(HEED_OP_svd), &x, 1,
                          &(heed_attr){.i = false}, out))
-    return false;
-  heed_tensor *scaled = mul(r, out[0], as_row(r, r->grad[0]));
-  return heed_give(r, 0, heed_times(r, scaled, out[2]));
+    return NULL;
+  return heed_times(r, mul(r, out[0], as_row(r, g)), out[2]);
+}
+static bool svdvals_bwd(heed_rule_call *r) {
+  return heed_give(r, 0, heed_values_gradient(r, heed_in(r, 0), r->grad[0]));
 }
 const heed_rule heed_rule_svdvals = {
     .check = svdvals_check, .forward = svdvals_fwd, .backward = svdvals_bwd,

@@ -130,8 +130,8 @@ bool heed_lines_bwd(heed_rule_call *r, int64_t dim, bool kept) {
   heed_attr attr[2] = {{.list = *heed_in_shape(r, 0)}, {.i = dim}};
   heed_tensor *g = heed_grad_of(r, 0), *places = heed_kept_out(r, 1);
   if (!kept) {
-    g = heed_do1_with(r, HEED_OP_unsqueeze, g, &attr[1]);
-    places = heed_do1_with(r, HEED_OP_unsqueeze, places, &attr[1]);
+    g = heed_unsqueeze(r, g, dim);
+    places = heed_unsqueeze(r, places, dim);
   }
   return heed_give(r, 0,
                    heed_do2_with(r, HEED_OP_gather_bwd, g, places, attr));

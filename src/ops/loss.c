@@ -89,9 +89,7 @@ static int64_t class_dim(const heed_tensor *x) {
 }
 
 static double number_at(const heed_tensor *t, int64_t i) {
-  const void *data = heed_tensor_data(t);
-  return t->dtype == HEED_FLOAT32 ? (double)((const float *)data)[i]
-                                  : ((const double *)data)[i];
+  return heed_real(t->dtype, heed_tensor_data(t), i);
 }
 
 static double label_weight(const job *j, int64_t label) {

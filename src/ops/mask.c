@@ -117,10 +117,6 @@ const heed_rule heed_rule_masked_select = {
     .backward = masked_select_bwd, .keep = {0, HEED_NEED(0)}, .moves = true};
 
 /* Zeros of a shape, with the gradients where the mask is true. */
-static bool masked_select_bwd_check(heed_call *c) {
-  heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
-  return true;
-}
 static bool masked_select_bwd_fwd(heed_call *c) {
   heed_tensor *y = c->out[0];
   memset(heed_tensor_data(y), 0, y->storage->bytes);
@@ -132,7 +128,7 @@ static bool masked_select_bwd_bwd(heed_rule_call *r) {
                                   heed_in(r, 1)));
 }
 const heed_rule heed_rule_masked_select_bwd = {
-    .check = masked_select_bwd_check, .forward = masked_select_bwd_fwd,
+    .check = heed_check_shape, .forward = masked_select_bwd_fwd,
     .backward = masked_select_bwd_bwd, .keep = {0, HEED_NEED(0)},
     .moves = true};
 

@@ -60,9 +60,8 @@ static bool sizes_of(const heed_call *c, int first, sizes *s) {
                    heed_shape_text(&right));
 }
 
-/* Where matrix number `index` of the batch starts in t, in elements. */
-static int64_t batch_offset(const heed_tensor *t, const heed_shape *batch,
-                            int64_t index) {
+int64_t heed_batch_offset(const heed_tensor *t, const heed_shape *batch,
+                          int64_t index) {
   int64_t at = 0;
   int own = t->shape.ndim - 2;
   for (int d = batch->ndim - 1; d >= 0; d--) {
@@ -97,8 +96,8 @@ static void multiply_range(void *context, int64_t begin, int64_t end,
   const sizes *s = p->s;
   int64_t bytes = s->m * s->n * (int64_t)heed_dtype_size(p->y->dtype);
   for (int64_t i = begin; i < end; i++) {
-    int64_t left = batch_offset(p->a, &s->batch, i);
-    int64_t right = batch_offset(p->b, &s->batch, i);
+    int64_t left = heed_batch_offset(p->a, &s->batch, i);
+    int64_t right = heed_batch_offset(p->b, &s->batch, i);
     if (!heed_gemm(p->y->dtype, s->m, s->n, s->k,
                    matrix_of(p->a, left, true), matrix_of(p->b, right, false),
                    (char *)heed_tensor_data(p->y) + i * bytes, s->n,
@@ -166,14 +165,6 @@ static heed_tensor *as_rows(heed_rule_call *r, heed_tensor *t) {
   return n == 2 ? t : heed_do1_with(r, HEED_OP_reshape, t, &shape);
 }
 
-static heed_tensor *swap(heed_rule_call *r, heed_tensor *t) {
-  return heed_do1(r, HEED_OP_transpose, t); /* the last two, by default */
-}
-
-static heed_tensor *add_dim(heed_rule_call *r, heed_tensor *t, int at) {
-  return heed_do1_with(r, HEED_OP_unsqueeze, t, &(heed_attr){.i = at});
-}
-
 static heed_tensor *drop_dim(heed_rule_call *r, heed_tensor *t, int at) {
   return heed_do1_with(r, HEED_OP_squeeze, t,
                        &(heed_attr){.list = {1, {at}}});
@@ -184,22 +175,22 @@ static bool matmul_bwd(heed_rule_call *r) {
   heed_tensor *g = r->grad[0], *a = heed_in(r, 0), *b = heed_in(r, 1);
   bool row = heed_in_shape(r, 0)->ndim == 1;
   bool column = heed_in_shape(r, 1)->ndim == 1;
-  if (row) g = add_dim(r, g, column ? -1 : -2);
-  if (column) g = add_dim(r, g, -1);
+  if (row) g = heed_unsqueeze(r, g, column ? -1 : -2);
+  if (column) g = heed_unsqueeze(r, g, -1);
   if (heed_needs(r, 0)) {
-    heed_tensor *right = column ? add_dim(r, b, -1) : b;
-    heed_tensor *da = heed_do2(r, HEED_OP_matmul, g, swap(r, right));
+    heed_tensor *right = column ? heed_unsqueeze(r, b, -1) : b;
+    heed_tensor *da = heed_do2(r, HEED_OP_matmul, g, heed_turn(r, right));
     if (row) da = drop_dim(r, da, -2);
     if (!heed_give(r, 0, da)) return false;
   }
   if (!heed_needs(r, 1)) return true;
-  heed_tensor *left = row ? add_dim(r, a, 0) : a, *db;
+  heed_tensor *left = row ? heed_unsqueeze(r, a, 0) : a, *db;
   if (heed_in_shape(r, 1)->ndim <= 2 && !row)
     /* one b for the whole batch: its products add up in one */
-    db = heed_do2(r, HEED_OP_matmul, swap(r, as_rows(r, left)),
+    db = heed_do2(r, HEED_OP_matmul, heed_turn(r, as_rows(r, left)),
                   as_rows(r, g));
   else
-    db = heed_do2(r, HEED_OP_matmul, swap(r, left), g);
+    db = heed_do2(r, HEED_OP_matmul, heed_turn(r, left), g);
   if (column) db = drop_dim(r, db, -1);
   return heed_give(r, 1, db);
 }
@@ -369,11 +360,12 @@ static bool added_bwd(heed_rule_call *r) {
   if (!heed_needs(r, 1) && !heed_needs(r, 2)) return true;
   g = times(r, g, alpha);
   if (heed_needs(r, 1) &&
-      !heed_give(r, 1, heed_do2(r, HEED_OP_matmul, g, swap(r, heed_in(r, 2)))))
+      !heed_give(r, 1, heed_do2(r, HEED_OP_matmul, g,
+                                heed_turn(r, heed_in(r, 2)))))
     return false;
   return !heed_needs(r, 2) ||
-         heed_give(r, 2, heed_do2(r, HEED_OP_matmul, swap(r, heed_in(r, 1)),
-                                  g));
+         heed_give(r, 2, heed_do2(r, HEED_OP_matmul,
+                                  heed_turn(r, heed_in(r, 1)), g));
 }
 
 /***
@@ -482,11 +474,12 @@ static bool linear_bwd(heed_rule_call *r) {
   if (heed_needs(r, 0) &&
       !heed_give(r, 0, heed_do2(r, HEED_OP_matmul, g, heed_in(r, 1))))
     return false;
-  heed_tensor *rows = g->shape.ndim == 1 ? add_dim(r, g, 0) : as_rows(r, g);
+  heed_tensor *rows = g->shape.ndim == 1 ? heed_unsqueeze(r, g, 0)
+                                         : as_rows(r, g);
   if (heed_needs(r, 1)) {
     heed_tensor *x = heed_in(r, 0);
-    if (x) x = x->shape.ndim == 1 ? add_dim(r, x, 0) : as_rows(r, x);
-    if (!heed_give(r, 1, heed_do2(r, HEED_OP_matmul, swap(r, rows), x)))
+    if (x) x = x->shape.ndim == 1 ? heed_unsqueeze(r, x, 0) : as_rows(r, x);
+    if (!heed_give(r, 1, heed_do2(r, HEED_OP_matmul, heed_turn(r, rows), x)))
       return false;
   }
   return !heed_needs(r, 2) || heed_give(r, 2, rows);

@@ -10,19 +10,6 @@
 
 /* -- median and nanmedian: over all (attr[0] left out) or one dimension -- */
 
-static bool median_check(heed_call *c) {
-  heed_shape *dims = &c->attr[0].list;
-  if (!heed_reduce_not_empty(c) ||
-      !heed_reduce_check(c, c->in[0]->dtype))
-    return false;
-  if (dims->ndim > 1)
-    return heed_fail("%s: dim must be one dimension, got %d", c->op->name,
-                     dims->ndim);
-  if (dims->ndim == 1 && !heed_axis(c, 0, &dims->dim[0])) return false;
-  if (dims->ndim == 1) heed_out(c, 1, HEED_INT64, &c->result[0].shape);
-  return true;
-}
-
 static int64_t count_numbers(const heed_lines *l, const void *x) {
   int64_t count = 0;
   if (l->dtype == HEED_FLOAT32)
@@ -61,8 +48,12 @@ static bool run_one(heed_call *c, int64_t dim, heed_line_fn *fn) {
 
 static bool run_median(heed_call *c, heed_line_fn *fn) {
   heed_tensor *x = c->in[0];
-  if (c->attr[0].list.ndim == 1)
-    return run_one(c, c->attr[0].list.dim[0], fn);
+  const heed_shape *dims = &c->attr[0].list;
+  if (dims->ndim == 1) return run_one(c, dims->dim[0], fn);
+  if (dims->ndim == 0) { /* over no dimension: each element alone */
+    heed_copy(c->out[0], x);
+    return true;
+  }
   /* all elements as one line; the place is for nobody */
   heed_tensor *rows = heed_contiguous(c->op->name, x);
   heed_tensor *place = heed_tensor_new(c->op->name, HEED_INT64,
@@ -81,11 +72,6 @@ static bool run_median(heed_call *c, heed_line_fn *fn) {
   heed_tensor_drop(place);
   return ok;
 }
-static bool median_bwd(heed_rule_call *r) {
-  const heed_shape *dims = &r->attr[0].list;
-  return dims->ndim < 0 ? heed_reduce_even_bwd(r)
-                        : heed_lines_bwd(r, dims->dim[0], r->attr[1].i);
-}
 
 /***
 The median over one dimension, with its place, or over all; of an even number
@@ -102,8 +88,9 @@ gradient goes to the place; over all dimensions, evenly to all that are equal.
 */
 static bool median_fwd(heed_call *c) { return run_median(c, median_line); }
 const heed_rule heed_rule_median = {
-    .check = median_check, .forward = median_fwd, .backward = median_bwd,
-    .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};
+    .check = heed_reduce_choice_check, .forward = median_fwd,
+    .backward = heed_reduce_choice_bwd, .keep = {HEED_ALWAYS},
+    .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};
 
 /***
 The median of the elements that are not NaN, as `median`; NaN when there are
@@ -121,22 +108,22 @@ static bool nanmedian_fwd(heed_call *c) {
   return run_median(c, nanmedian_line);
 }
 const heed_rule heed_rule_nanmedian = {
-    .check = median_check, .forward = nanmedian_fwd, .backward = median_bwd,
-    .keep = {HEED_ALWAYS}, .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};
+    .check = heed_reduce_choice_check, .forward = nanmedian_fwd,
+    .backward = heed_reduce_choice_bwd, .keep = {HEED_ALWAYS},
+    .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};
 
 /* -- kthvalue and mode -- */
 
 /* Sets the results for one element of each line along *dim. */
 static bool one_check(heed_call *c, int64_t *dim, bool keepdim) {
   heed_tensor *x = c->in[0];
-  heed_shape shape = {0};
+  bool on[HEED_MAX_DIM] = {false};
   if (!heed_axis(c, 0, dim)) return false;
   if (x->shape.dim[*dim] == 0)
     return heed_fail("%s: x %s has no elements to choose from", c->op->name,
                      heed_shape_text(&x->shape));
-  for (int d = 0; d < x->shape.ndim; d++)
-    if (d != *dim || keepdim)
-      shape.dim[shape.ndim++] = d == *dim ? 1 : x->shape.dim[d];
+  on[*dim] = true;
+  heed_shape shape = heed_reduce_shape(&x->shape, on, keepdim);
   heed_out(c, 0, x->dtype, &shape);
   heed_out(c, 1, HEED_INT64, &shape);
   return true;

@@ -17,8 +17,7 @@ typedef struct spread {
 } spread;
 
 static void put(heed_tensor *t, int64_t at, double v) {
-  if (t->dtype == HEED_FLOAT64) ((double *)heed_tensor_data(t))[at] = v;
-  else ((float *)heed_tensor_data(t))[at] = (float)v;
+  heed_real_store(t->dtype, heed_tensor_data(t), at, v);
 }
 
 static void finish_spread(void *context, int64_t at, int64_t step, int64_t n,

@@ -39,5 +39,14 @@ heed_tensor *heed_do3_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
                            const heed_attr *attr);
 /* A plain number, to be an operand. */
 heed_tensor *heed_number(heed_rule_call *r, double value);
+/* The last two dimensions exchanged; a new one of size 1, counted as in the
+   result. */
+heed_tensor *heed_turn(heed_rule_call *r, heed_tensor *t);
+heed_tensor *heed_unsqueeze(heed_rule_call *r, heed_tensor *t, int64_t dim);
+
+/* Checks of ops that cannot fail: result 0 is like input 0, or has its dtype
+   and the shape that the first attribute is. */
+bool heed_check_like(heed_call *c);
+bool heed_check_shape(heed_call *c);
 
 #endif

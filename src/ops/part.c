@@ -76,10 +76,6 @@ static bool slice_bwd(heed_rule_call *r) {
 const heed_rule heed_rule_slice = {.check = slice_check,
                                    .backward = slice_bwd, .moves = true};
 
-static bool slice_bwd_check(heed_call *c) {
-  heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
-  return true;
-}
 static bool slice_bwd_fwd(heed_call *c) {
   heed_tensor *y = c->out[0];
   memset(heed_tensor_data(y), 0, y->storage->bytes);
@@ -96,7 +92,7 @@ static bool slice_bwd_bwd(heed_rule_call *r) {
                                        r->attr + 1));
 }
 const heed_rule heed_rule_slice_bwd = {
-    .check = slice_bwd_check, .forward = slice_bwd_fwd,
+    .check = heed_check_shape, .forward = slice_bwd_fwd,
     .backward = slice_bwd_bwd, .moves = true};
 
 /***
@@ -128,8 +124,7 @@ static bool select_check(heed_call *c) {
 static bool select_bwd(heed_rule_call *r) {
   const heed_attr *a = r->attr;
   int64_t dim = a[0].i < 0 ? a[0].i + heed_in_shape(r, 0)->ndim : a[0].i;
-  heed_tensor *g = heed_do1_with(r, HEED_OP_unsqueeze, r->grad[0],
-                                 &(heed_attr){.i = dim});
+  heed_tensor *g = heed_unsqueeze(r, r->grad[0], dim);
   return heed_give(r, 0, spread(r, g, dim, a[1].i, a[1].i, 1));
 }
 const heed_rule heed_rule_select = {.check = select_check,
@@ -190,10 +185,6 @@ const heed_rule heed_rule_unfold = {
 
 /* Zeros of a shape, with the windows added, one of their places after the
    other: those of one place do not overlap. */
-static bool unfold_bwd_check(heed_call *c) {
-  heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
-  return true;
-}
 static bool unfold_bwd_fwd(heed_call *c) {
   heed_tensor *y = c->out[0];
   heed_tensor to = *y, from = *c->in[0];
@@ -216,5 +207,5 @@ static bool unfold_bwd_bwd(heed_rule_call *r) {
                                        r->attr + 1));
 }
 const heed_rule heed_rule_unfold_bwd = {
-    .check = unfold_bwd_check, .forward = unfold_bwd_fwd,
+    .check = heed_check_shape, .forward = unfold_bwd_fwd,
     .backward = unfold_bwd_bwd};

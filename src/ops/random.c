@@ -254,11 +254,6 @@ const heed_rule heed_rule_bernoulli = {.check = bernoulli_check,
 
 /* -- in place -- */
 
-static bool in_place_check(heed_call *c) {
-  heed_out_like(c, 0, c->in[0]);
-  return true;
-}
-
 /* What is overwritten has no influence: gradient 0. */
 static bool in_place_bwd(heed_rule_call *r) {
   return heed_give(r, 0, heed_grad_zeros(r, 0));
@@ -293,7 +288,7 @@ gradients (outside `heed.no_grad`)
 @usage heed.zeros(3):normal_(0, 0.02)
 */
 static bool normal__check(heed_call *c) {
-  if (!heed_want_float(c, 0) || !in_place_check(c)) return false;
+  if (!heed_want_float(c, 0) || !heed_check_like(c)) return false;
   return c->attr[1].f >= 0 ||
          heed_fail("normal_: std must be at least 0, got %g", c->attr[1].f);
 }
@@ -323,7 +318,7 @@ Fills x with uniform random numbers from low up to high.
 */
 static bool uniform__check(heed_call *c) {
   double low = c->attr[0].f, high = c->attr[1].f;
-  if (!heed_want_float(c, 0) || !in_place_check(c)) return false;
+  if (!heed_want_float(c, 0) || !heed_check_like(c)) return false;
   if (!(low <= high))
     return heed_fail("uniform_: high must not be below low %g, got %g", low,
                      high);
@@ -359,7 +354,7 @@ static bool bernoulli__check(heed_call *c) {
   double p = c->attr[0].f;
   if (!(p >= 0 && p <= 1))
     return heed_fail("bernoulli_: p must be from 0 to 1, got %g", p);
-  return in_place_check(c);
+  return heed_check_like(c);
 }
 static bool bernoulli__fwd(heed_call *c) {
   heed_tensor *x = c->in[0];

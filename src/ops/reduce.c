@@ -246,14 +246,18 @@ int64_t heed_reduce_length_of(const heed_rule_call *r) {
   return m > 0 ? n / m : 0;
 }
 
-bool heed_reduce_check(heed_call *c, heed_dtype dtype) {
-  const heed_shape *x = &c->in[0]->shape;
-  bool on[HEED_MAX_DIM];
+heed_shape heed_reduce_shape(const heed_shape *x, const bool *on,
+                             bool keepdim) {
   heed_shape shape = {0};
-  if (!heed_axes(c, 0, &c->attr[0].list, on)) return false;
   for (int d = 0; d < x->ndim; d++)
-    if (!on[d] || c->attr[1].i)
-      shape.dim[shape.ndim++] = on[d] ? 1 : x->dim[d];
+    if (!on[d] || keepdim) shape.dim[shape.ndim++] = on[d] ? 1 : x->dim[d];
+  return shape;
+}
+
+bool heed_reduce_check(heed_call *c, heed_dtype dtype) {
+  bool on[HEED_MAX_DIM];
+  if (!heed_axes(c, 0, &c->attr[0].list, on)) return false;
+  heed_shape shape = heed_reduce_shape(&c->in[0]->shape, on, c->attr[1].i);
   heed_out(c, 0, dtype, &shape);
   return true;
 }
@@ -298,15 +302,18 @@ bool heed_reduce_fwd(heed_call *c, heed_reduction how, double scale) {
          heed_reduce(how, x, on, finish_cast, &to);
 }
 
+void heed_reduce_marks(const heed_shape *dims, int ndim, bool *on) {
+  for (int d = 0; d < ndim; d++) on[d] = dims->ndim < 0;
+  for (int k = 0; k < dims->ndim; k++)
+    on[dims->dim[k] < 0 ? dims->dim[k] + ndim : dims->dim[k]] = true;
+}
+
 heed_tensor *heed_reduce_put_back_on(heed_rule_call *r, heed_tensor *t,
                                      const heed_shape *dims) {
   const heed_shape *x = heed_in_shape(r, 0);
-  heed_attr shape = {.list = *x};
-  for (int d = 0; d < x->ndim; d++)
-    if (dims->ndim < 0) shape.list.dim[d] = 1;
-  for (int k = 0; k < dims->ndim; k++)
-    shape.list.dim[dims->dim[k] < 0 ? dims->dim[k] + x->ndim
-                                    : dims->dim[k]] = 1;
+  bool on[HEED_MAX_DIM];
+  heed_reduce_marks(dims, x->ndim, on);
+  heed_attr shape = {.list = heed_reduce_shape(x, on, true)};
   return heed_do1_with(r, HEED_OP_reshape, t, &shape);
 }
 

@@ -66,6 +66,24 @@ heed_tensor *heed_do3_with(heed_rule_call *r, heed_op_id op, heed_tensor *a,
   return heed_do(r, &table[op], (heed_tensor *[]){a, b, c}, 3, attr);
 }
 
+heed_tensor *heed_turn(heed_rule_call *r, heed_tensor *t) {
+  return heed_do1(r, HEED_OP_transpose, t); /* the last two, by default */
+}
+
+heed_tensor *heed_unsqueeze(heed_rule_call *r, heed_tensor *t, int64_t dim) {
+  return heed_do1_with(r, HEED_OP_unsqueeze, t, &(heed_attr){.i = dim});
+}
+
+bool heed_check_like(heed_call *c) {
+  heed_out_like(c, 0, c->in[0]);
+  return true;
+}
+
+bool heed_check_shape(heed_call *c) {
+  heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
+  return true;
+}
+
 heed_tensor *heed_number(heed_rule_call *r, double value) {
   return heed_do(r, &table[HEED_OP_number], NULL, 0,
                  &(heed_attr){.f = value});

@@ -12,7 +12,7 @@
 #include "base/parallel.h"
 #include "kernel/kernel.h"
 #include "ops/copy.h"
-#include "ops/ops.h"
+#include "ops/lines.h"
 #include "ops/rows.h"
 
 #define GRAIN 16384 /* elements worth a thread */
@@ -195,10 +195,7 @@ static bool cummax_check(heed_call *c) {
   return true;
 }
 static bool cummax_bwd(heed_rule_call *r) {
-  heed_attr attr[2] = {{.list = *heed_in_shape(r, 0)}, r->attr[0]};
-  return heed_give(r, 0, heed_do2_with(r, HEED_OP_gather_bwd,
-                                       heed_grad_of(r, 0),
-                                       heed_kept_out(r, 1), attr));
+  return heed_lines_bwd(r, r->attr[0].i, true);
 }
 
 /***
@@ -236,12 +233,11 @@ const heed_rule heed_rule_cummin = {
 /* y = top + log(sum), sum = sum of e^(x - top), top the largest so far. */
 static void log_row(void *context, int64_t row, int64_t n,
                     void *const *data) {
-  bool wide = *(const heed_dtype *)context == HEED_FLOAT64;
+  heed_dtype dtype = *(const heed_dtype *)context;
   double top = -INFINITY, sum = 0;
   (void)row;
   for (int64_t i = 0; i < n; i++) {
-    double x = wide ? ((const double *)data[1])[i]
-                    : (double)((const float *)data[1])[i];
+    double x = heed_real(dtype, data[1], i);
     if (x > top) {
       sum = sum * exp(top - x) + 1;
       top = x;
@@ -250,9 +246,8 @@ static void log_row(void *context, int64_t row, int64_t n,
     } else {
       sum += exp(x - top);
     }
-    double y = top == -INFINITY && sum == 0 ? top : top + log(sum);
-    if (wide) ((double *)data[0])[i] = y;
-    else ((float *)data[0])[i] = (float)y;
+    heed_real_store(dtype, data[0], i,
+                    top == -INFINITY && sum == 0 ? top : top + log(sum));
   }
 }
 

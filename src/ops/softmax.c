@@ -174,12 +174,8 @@ typedef struct reduction {
 static void reduce_row(void *context, int64_t row, int64_t n,
                        void *const *data) {
   const reduction *to = context;
-  double v = to->kernel(n, data[0]);
-  void *y = heed_tensor_data(to->y);
-  if (to->y->dtype == HEED_FLOAT32)
-    ((float *)y)[row] = (float)v;
-  else
-    ((double *)y)[row] = v;
+  heed_real_store(to->y->dtype, heed_tensor_data(to->y), row,
+                  to->kernel(n, data[0]));
 }
 
 /***

@@ -44,10 +44,6 @@ static bool strided_bwd(heed_rule_call *r) {
 const heed_rule heed_rule_strided = {
     .check = strided_check, .backward = strided_bwd, .moves = true};
 
-static bool strided_write_check(heed_call *c) {
-  heed_out_like(c, 0, c->in[0]);
-  return true;
-}
 static bool strided_write_fwd(heed_call *c) {
   heed_copy(c->out[0], c->in[0]);
   heed_tensor *part = part_of(c->out[0], &c->in[1]->shape, &c->attr[0].list,
@@ -70,13 +66,8 @@ static bool strided_write_bwd(heed_rule_call *r) {
                                    &r->attr[0].list, r->attr[1].i));
 }
 const heed_rule heed_rule_strided_write = {
-    .check = strided_write_check, .forward = strided_write_fwd,
+    .check = heed_check_like, .forward = strided_write_fwd,
     .backward = strided_write_bwd, .moves = true};
-
-static bool strided_sum_check(heed_call *c) {
-  heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
-  return true;
-}
 
 static void add_row(void *context, int64_t n, char *const *p,
                     const int64_t *s) {
@@ -119,5 +110,5 @@ static bool strided_sum_bwd(heed_rule_call *r) {
                                    &r->attr[1].list, r->attr[2].i));
 }
 const heed_rule heed_rule_strided_sum = {
-    .check = strided_sum_check, .forward = strided_sum_fwd,
+    .check = heed_check_shape, .forward = strided_sum_fwd,
     .backward = strided_sum_bwd};

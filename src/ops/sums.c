@@ -122,11 +122,9 @@ typedef struct layout {
 } layout;
 
 static layout reduced_last(const heed_rule_call *r) {
-  const heed_shape *x = heed_in_shape(r, 0), *dims = &r->attr[0].list;
+  const heed_shape *x = heed_in_shape(r, 0);
   bool on[HEED_MAX_DIM];
-  for (int d = 0; d < x->ndim; d++) on[d] = dims->ndim < 0;
-  for (int k = 0; k < dims->ndim; k++)
-    on[dims->dim[k] < 0 ? dims->dim[k] + x->ndim : dims->dim[k]] = true;
+  heed_reduce_marks(&r->attr[0].list, x->ndim, on);
   layout l = {.flat.list.ndim = 0};
   l.order.list.ndim = l.apart.list.ndim = l.back.list.ndim = x->ndim;
   int at = 0;
@@ -221,10 +219,6 @@ const heed_rule heed_rule_all = {.check = truth_check, .forward = all_fwd};
 
 /* -- for backward rules: x summed down to a shape it was broadcast from -- */
 
-static bool sum_to_check(heed_call *c) {
-  heed_out(c, 0, c->in[0]->dtype, &c->attr[0].list);
-  return true;
-}
 static bool sum_to_fwd(heed_call *c) {
   const heed_shape *x = &c->in[0]->shape, *to = &c->attr[0].list;
   heed_attr dims[2] = {{.list = {0, {0}}}, {.i = false}};
@@ -240,4 +234,4 @@ static bool sum_to_bwd(heed_rule_call *r) {
   return heed_give(r, 0, heed_reduce_stretch(r, r->grad[0]));
 }
 const heed_rule heed_rule_sum_to = {
-    .check = sum_to_check, .forward = sum_to_fwd, .backward = sum_to_bwd};
+    .check = heed_check_shape, .forward = sum_to_fwd, .backward = sum_to_bwd};

@@ -72,10 +72,7 @@ static void put_root(const norms *to, int64_t row, double sum) {
   double p = to->p, v = sum;
   if (p == 2) v = sqrt(sum);
   else if (p != 0 && p != 1 && !isinf(p)) v = pow(sum, 1 / p);
-  if (to->y->dtype == HEED_FLOAT64)
-    ((double *)heed_tensor_data(to->y))[row] = v;
-  else
-    ((float *)heed_tensor_data(to->y))[row] = (float)v;
+  heed_real_store(to->y->dtype, heed_tensor_data(to->y), row, v);
 }
 
 static void norm_row(void *context, int64_t row, int64_t n,
@@ -107,13 +104,8 @@ static bool vector_norm_check(heed_call *c) {
   if (!heed_want_float(c, 0) || !heed_axes(c, 0, &c->attr[1].list, on))
     return false;
   if (isnan(p)) return heed_fail("vector_norm: ord must be a number, got nan");
-  heed_shape shape = {0};
-  int64_t over = 1;
-  for (int d = 0; d < x->ndim; d++) {
-    if (on[d]) over *= x->dim[d];
-    if (!on[d] || c->attr[2].i) shape.dim[shape.ndim++] = on[d] ? 1 : x->dim[d];
-  }
-  if (over == 0 && (p < 0 || p == INFINITY))
+  heed_shape shape = heed_reduce_shape(x, on, c->attr[2].i);
+  if (heed_reduce_length(c->in[0], on) == 0 && (p < 0 || p == INFINITY))
     return heed_fail("vector_norm: x %s has no elements, of which ord %g has "
                      "no value", heed_shape_text(x), p);
   heed_out(c, 0, c->in[0]->dtype, &shape);
