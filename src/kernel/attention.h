@@ -53,14 +53,17 @@ typedef struct heed_attention {
 
 #define HEED_ATTENTION_ROWS 384 /* at most, of a call of `forward` */
 
-/* Few queries over many keys are worked on in ranges of so many keys, apart
-   from each other, since there are not enough rows to go round. */
-#define HEED_ATTENTION_SPLIT 512
-#define HEED_ATTENTION_FEW 8 /* queries, at most */
+/* So few queries over many keys have loops of their own, and keys are cut into
+   splits of so many, apart from each other, to go round all threads. */
+#define HEED_ATTENTION_FEW 8
+#define HEED_ATTENTION_SPLIT 256
+
+static inline bool heed_attention_is_few(const heed_attention *a) {
+  return a->tq <= HEED_ATTENTION_FEW && a->tk >= 4 * a->tq;
+}
 
 static inline int64_t heed_attention_splits(const heed_attention *a) {
-  if (a->tq > HEED_ATTENTION_FEW || a->tk < 2 * HEED_ATTENTION_SPLIT) return 1;
-  return (a->tk + HEED_ATTENTION_SPLIT - 1) / HEED_ATTENTION_SPLIT;
+  return a->tk ? (a->tk - 1) / HEED_ATTENTION_SPLIT + 1 : 1;
 }
 
 /* The loops of one dtype. `room` is scratch of .._room() bytes, aligned to
@@ -71,14 +74,15 @@ typedef struct heed_attention_loops {
   /* Writes rows begin .. end - 1 of out and stats. */
   void (*forward)(const heed_attention *a, int64_t begin, int64_t end,
                   void *room);
-  /* The same in two steps, where there are splits: sums_size() bytes for each
-     split of the rows, one behind the other, then what they give together.
-     NULL: the dtype does without. */
-  size_t (*sums_size)(const heed_attention *a);
-  void (*forward_split)(const heed_attention *a, int64_t begin, int64_t end,
-                        int64_t split, void *sums, void *room);
-  void (*join_splits)(const heed_attention *a, int64_t begin, int64_t end,
-                      void *sums);
+  /* The same for all rows of few queries, in two steps: each split into sums
+     of few_sums() bytes, then out and stats from those of all splits, which
+     lie one behind the other. `k` and `v` are where the keys and values of the
+     split begin. NULL: the dtype does without. */
+  size_t (*few_room)(const heed_attention *a);
+  size_t (*few_sums)(const heed_attention *a);
+  void (*few_split)(const heed_attention *a, int64_t split, const void *k,
+                    const void *v, void *sums, void *room);
+  void (*few_join)(const heed_attention *a, void *sums);
   /* Writes dq, dk and dvalue whole, and adds to dbias. */
   void (*backward)(const heed_attention *a, void *room);
   /* The part of this group in the gradient of the sink of one head. */

@@ -106,8 +106,8 @@ VEC_INLINE void fetch_next(int64_t n, int64_t d, const float *rows,
 
 /* B = the transpose of n rows of d numbers, packed to panels; columns n ...
    of the last one are zeros. */
-static factor pack_turned(int64_t n, int64_t d, const float *rows,
-                          int64_t stride, float *to) {
+static inline factor pack_turned(int64_t n, int64_t d, const float *rows,
+                                 int64_t stride, float *to) {
   for (int64_t j = 0; j < padded(n, PANEL); j += VF) {
     float *panel = to + j / PANEL * PANEL * d + j % PANEL;
     int64_t left = n - j < VF ? n - j : VF, e = 0;
@@ -135,8 +135,8 @@ static factor pack_turned(int64_t n, int64_t d, const float *rows,
    last one are zeros up to a whole vector. Rows that lie a power of two apart
    share few places of the cache, so copying them once is cheaper than it
    looks. */
-static factor pack_rows(int64_t n, int64_t d, const float *rows,
-                        int64_t stride, float gain, float *to) {
+static inline factor pack_rows(int64_t n, int64_t d, const float *rows,
+                               int64_t stride, float gain, float *to) {
   for (int64_t e = 0; e < d; e += VF) {
     float *column = to + e / PANEL * PANEL * n + e % PANEL;
     const float *from = rows + e;
@@ -274,10 +274,10 @@ static __attribute__((noinline)) void whole_tile(
 }
 
 /* The same for the first n columns of C and no more. */
-static void panel_tile(product_kind kind, bool skip, int64_t rows, int64_t n,
-                       int64_t depth, left_factor a, const float *b,
-                       int64_t step, float *c, int64_t c_row,
-                       const float *gain) {
+static inline void panel_tile(product_kind kind, bool skip, int64_t rows,
+                              int64_t n, int64_t depth, left_factor a,
+                              const float *b, int64_t step, float *c,
+                              int64_t c_row, const float *gain) {
   if (rows > TILE) rows = TILE;
   if (n > PANEL) n = PANEL;
   if (n % VF == 0) {

@@ -71,27 +71,32 @@ VEC_INLINE float *place(const heed_grid *g, int64_t head, int64_t row) {
   return (float *)g->data + head * g->head + row * g->row;
 }
 
-static inline void key_mask_ends(work *w) {
+/* Keys first .. end - 1 are looked at. */
+static inline void key_mask_ends(work *w, int64_t first, int64_t end) {
   const uint8_t *mask = w->a->key_mask.data;
   int64_t step = w->a->key_mask.column;
-  w->first_key = 0;
-  w->end_key = w->a->tk;
+  w->first_key = first;
+  w->end_key = end;
   if (!mask) return;
-  while (w->end_key > 0 && !mask[(w->end_key - 1) * step]) w->end_key--;
+  while (w->end_key > first && !mask[(w->end_key - 1) * step]) w->end_key--;
   while (w->first_key < w->end_key && !mask[w->first_key * step])
     w->first_key++;
 }
 
-/* Finds out what the description asks for. */
-static inline void work_begin(work *w) {
+/* Finds out what the description asks for; see key_mask_ends for the rest. */
+static inline void describe(work *w) {
   const heed_attention *a = w->a;
   int64_t all = a->tq + a->tk;
-  key_mask_ends(w);
   w->limited = a->valid.data || a->key_mask.data || a->left < all ||
                a->right < all;
   w->shaped = a->alibi.data || a->bias.data || a->mask.data ||
               a->key_mask.data;
   w->partial = w->limited || a->mask.data || a->bias.data || a->dropout;
+}
+
+static inline void work_begin(work *w) {
+  key_mask_ends(w, 0, w->a->tk);
+  describe(w);
 }
 
 VEC_INLINE void take_keys(work *w, int64_t from) {
@@ -266,6 +271,66 @@ VEC_INLINE vf weight_of(vf x) {
   vi ki;
   vf k = vf_exp_k(x, &ki);
   return vf_exp_poly(vf_exp_rest(x, k)) * (vf)(((vu)ki + 127) << 23);
+}
+
+/* Row r of a tile: products in s become weights e^(s - top). *top, the largest
+   score of the row so far, and *sum, of its weights, take these in; what was
+   summed before is to be multiplied by *shrink. */
+static inline void soften(const work *w, const span *t, int64_t r, float *s,
+                          float *row_top, float *row_sum, float *shrink) {
+  int64_t first = t->first, end = t->end;
+  shape_scores(w, t, r, s, NULL);
+  vf high = vf_all(-INFINITY), sum = {0};
+  for (int64_t j = first; j < end; j += VF) high = vf_max(vf_load(s + j), high);
+  float top = max_lanes(high)[0], before = *row_top;
+  if (top < before) top = before;
+  /* a row that has seen nothing yet: e^(-inf - 0) = 0, and NaN stays */
+  vf from = vf_all(top == -INFINITY ? 0 : top);
+  for (int64_t j = first; j < end; j += VF) {
+    vf e = weight_of(vf_load(s + j) - from);
+    vf_store(s + j, e);
+    sum += e;
+  }
+  if (w->a->dropout) {
+    draw(w, t, r);
+    for (int64_t j = first; j < end; j += VF)
+      vf_store(s + j, vf_load(s + j) * vf_load(w->drop + j));
+  }
+  *shrink = top == before          ? 1
+            : before == -INFINITY ? 0
+                                  : weight_of(vf_all(before) - from)[0];
+  *row_sum = *row_sum * *shrink + sum_lanes(sum)[0];
+  *row_top = top;
+}
+
+/* Writes out and stats of a row whose weights e^(s - top) times values are
+   `from`. */
+static inline void finish_row(const heed_attention *a, int64_t head,
+                              int64_t query, float top, float sum,
+                              const float *from) {
+  float *out = place(&a->out, head, query), gain = 1;
+  bool none = top == -INFINITY && sum == 0;
+  if (!none && top == -INFINITY) top = 0; /* NaN is all that was seen */
+  if (a->sinks.data && !none) {
+    float sink = *place(&a->sinks, head, 0), before = top;
+    if (sink > top) top = sink;
+    gain = weight_of(vf_all(before - top))[0];
+    sum = sum * gain + weight_of(vf_all(sink - top))[0];
+  }
+  float over = none ? 0 : 1 / sum;
+  if (a->stats) {
+    float *stats = (float *)a->stats + 2 * (head * a->tq + query);
+    stats[0] = top;
+    stats[1] = over;
+  }
+  gain *= over;
+  int64_t e = 0;
+  if (none) memset(out, 0, sizeof *out * (size_t)a->dv);
+  else {
+    for (; e + VF <= a->dv; e += VF)
+      vf_store(out + e, vf_load(from + e) * gain);
+    for (; e < a->dv; e++) out[e] = from[e] * gain;
+  }
 }
 
 static inline bool all_finite(const float *x, int64_t n) {

@@ -186,7 +186,7 @@ typedef struct heed_kernels {
                                     double y, double g, double p,
                                     double *sum);
 
-  /* attention.c, attention_plain.c; the floats */
+  /* attention.c, attention_few.c, attention_plain.c; the floats */
   heed_attention_loops attention[HEED_NDTYPE];
   heed_additive_loops additive[HEED_NDTYPE]; /* additive.c; the floats */
 

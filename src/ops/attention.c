@@ -228,74 +228,84 @@ static bool attention_check(heed_call *c) {
 
 typedef struct forward_run {
   const heed_plan *p;
-  int64_t parts, splits; /* splits: see heed_attention_splits */
-  char *sums;
-  size_t sums_size; /* of one split */
+  int64_t parts;
 } forward_run;
 
-/* The group of a part, its rows, and the sums of its splits. */
-static heed_attention part_of(const forward_run *run, int64_t part,
-                              int64_t *begin, int64_t *end, char **sums) {
-  const heed_plan *p = run->p;
-  int64_t rows = p->repeat * p->s.tq, i = part % run->parts;
-  *begin = rows * i / run->parts;
-  *end = rows * (i + 1) / run->parts;
-  if (run->sums)
-    *sums = run->sums + run->sums_size * (size_t)(part * run->splits);
-  return heed_plan_group(p, part / run->parts);
-}
-
-static void forward_units(void *context, int64_t first, int64_t last,
+static void forward_parts(void *context, int64_t first, int64_t last,
                           int worker) {
   const forward_run *run = context;
   const heed_plan *p = run->p;
   void *room = p->room + p->room_size * (size_t)worker;
-  for (int64_t unit = first; unit < last; unit++) {
-    int64_t begin, end;
-    char *sums = NULL;
-    heed_attention a =
-        part_of(run, unit / run->splits, &begin, &end, &sums);
-    if (run->splits == 1)
-      p->loops->forward(&a, begin, end, room);
-    else
-      p->loops->forward_split(&a, begin, end, unit % run->splits, sums, room);
-  }
-}
-
-static void join_parts(void *context, int64_t first, int64_t last,
-                       int worker) {
-  (void)worker;
-  const forward_run *run = context;
+  int64_t rows = p->repeat * p->s.tq;
   for (int64_t part = first; part < last; part++) {
-    int64_t begin, end;
-    char *sums = NULL;
-    heed_attention a = part_of(run, part, &begin, &end, &sums);
-    run->p->loops->join_splits(&a, begin, end, sums);
+    int64_t i = part % run->parts;
+    heed_attention a = heed_plan_group(p, part / run->parts);
+    p->loops->forward(&a, rows * i / run->parts, rows * (i + 1) / run->parts,
+                      room);
   }
 }
 
-/* Cut by the shape alone: how sums are cut shows in their last bits, which
-   must not depend on the number of threads. */
 static bool run_forward(const heed_plan *p) {
   int64_t rows = p->repeat * p->s.tq;
-  forward_run run = {.p = p, .splits = 1};
-  run.parts = (rows + HEED_ATTENTION_ROWS - 1) / HEED_ATTENTION_ROWS;
+  forward_run run = {p, (rows + HEED_ATTENTION_ROWS - 1) / HEED_ATTENTION_ROWS};
   if (run.parts < 1) run.parts = 1;
-  int64_t parts = p->groups * run.parts, bytes = 0;
-  if (p->loops->forward_split) run.splits = heed_attention_splits(&p->common);
-  if (run.splits > 1 && parts > 0) {
-    run.sums_size = p->loops->sums_size(&p->common);
-    bytes = parts * run.splits * (int64_t)run.sums_size;
-    run.sums = heed_mem_alloc((size_t)bytes);
-    if (!run.sums) return false;
+  heed_parallel(p->groups * run.parts,
+                heed_plan_grain(heed_plan_work(p) / run.parts + 1),
+                forward_parts, &run);
+  return true;
+}
+
+/* Few queries: groups are cut into splits of the keys. How, the shape alone
+   decides: it shows in the last bits of the sums, which must not depend on the
+   number of threads. */
+
+typedef struct few_run {
+  const heed_plan *p;
+  int64_t splits;
+  char *sums;
+  size_t sums_size; /* of one split */
+} few_run;
+
+static void few_units(void *context, int64_t first, int64_t last, int worker) {
+  const few_run *run = context;
+  const heed_plan *p = run->p;
+  void *room = p->room + p->room_size * (size_t)worker;
+  for (int64_t unit = first; unit < last; unit++) {
+    int64_t group = unit / run->splits, split = unit % run->splits;
+    int64_t key = split * HEED_ATTENTION_SPLIT;
+    heed_attention a = heed_plan_group(p, group);
+    size_t group_size = run->sums_size * (size_t)run->splits;
+    p->loops->few_split(
+        &a, split, (char *)a.k.data + key * a.k.row * p->in[K].size,
+        (char *)a.v.data + key * a.v.row * p->in[V].size,
+        run->sums + group_size * (size_t)group, room);
   }
-  heed_parallel(parts * run.splits,
-                heed_plan_grain(heed_plan_work(p) / run.parts / run.splits + 1),
-                forward_units, &run);
-  if (!run.sums) return true;
-  int64_t work = rows / run.parts * run.splits * p->s.dv + 1;
-  heed_parallel(parts, heed_plan_grain(work), join_parts, &run);
-  heed_mem_free(run.sums, (size_t)bytes);
+}
+
+static void few_groups(void *context, int64_t first, int64_t last,
+                       int worker) {
+  (void)worker;
+  const few_run *run = context;
+  for (int64_t g = first; g < last; g++) {
+    heed_attention a = heed_plan_group(run->p, g);
+    size_t group_size = run->sums_size * (size_t)run->splits;
+    run->p->loops->few_join(&a, run->sums + group_size * (size_t)g);
+  }
+}
+
+static bool run_few(const heed_plan *p) {
+  few_run run = {.p = p, .splits = heed_attention_splits(&p->common),
+                 .sums_size = p->loops->few_sums(&p->common)};
+  int64_t units = p->groups * run.splits, rows = p->repeat * p->s.tq;
+  size_t bytes = run.sums_size * (size_t)units;
+  run.sums = heed_mem_alloc(bytes);
+  if (!run.sums) return false;
+  heed_parallel(units, heed_plan_grain(heed_plan_work(p) / run.splits + 1),
+                few_units, &run);
+  heed_parallel(p->groups,
+                heed_plan_grain(rows * run.splits * (p->s.dv + 1) + 1),
+                few_groups, &run);
+  heed_mem_free(run.sums, bytes);
   return true;
 }
 
@@ -306,7 +316,7 @@ static bool attention_fwd(heed_call *c) {
   if (ok) {
     p.out = heed_plan_lay(c->out[0], p.s.nbatch, "crh");
     if (c->nout > 1) p.stats = heed_tensor_data(c->out[1]);
-    ok = run_forward(&p);
+    ok = p.few ? run_few(&p) : run_forward(&p);
   }
   heed_plan_end(&p);
   return ok;

@@ -145,8 +145,11 @@ bool heed_plan_begin(heed_plan *p, heed_call *c, bool backward) {
   for (int i = Q; i <= V; i++)
     if (!lay_rows(p, c, i)) return false;
   if (backward && !(lay_rows(p, c, OUT) && lay_rows(p, c, GRAD))) return false;
-  size_t room = backward ? p->loops->backward_room(&p->common)
-                         : p->loops->forward_room(&p->common);
+  const heed_attention *common = &p->common;
+  p->few = !backward && p->loops->few_split && heed_attention_is_few(common);
+  size_t room = backward ? p->loops->backward_room(common)
+                : p->few ? p->loops->few_room(common)
+                         : p->loops->forward_room(common);
   p->room_size = (room + 63) / 64 * 64;
   p->room_bytes = p->room_size * (size_t)heed_get_num_threads();
   p->room = heed_mem_alloc(p->room_bytes);

@@ -39,6 +39,7 @@ typedef struct heed_plan {
   heed_sizes s;
   const heed_attention_loops *loops;
   heed_attention common;
+  bool few; /* forward by the loops for few queries? */
   heed_layout in[NBACKWARD], out, dq, dk, dv, dbias;
   char *stats;
   int64_t groups, repeat; /* repeat: query heads of a group */
