@@ -1,57 +1,60 @@
 /*
  * attention - attention in float32 on vectors, the way forward.
  * Layer: kernel. Read first: attention.h, attention_plain.c (the same in plain
- * words), attention_product.h, attention_work.h.
+ * words), attention_panel.h, attention_lanes.h.
  *
- * Rows are worked on together, up to HEED_ATTENTION_ROWS of them, against one
- * block of keys after the other. A row keeps the largest score so far, m, the
- * sum of its weights e^(s - m), and the sum of weights times values, O. For
- * each block, which is packed once, and for each ROWS rows:
- *   1. S = Q K^T, by tiles
- *   2. scores, then weights P = e^(S - m) row by row; where m grows, what was
- *      summed before is to shrink by e^(m before - m)
- *   3. O = shrink * O + P V, by tiles
- * In the end O / sum is the result. Example: scores 1, 3 in one block and 4 in
- * the next: m = 3, sum = e^-2 + 1; then m = 4, sum = (e^-2 + 1) e^-1 + 1.
+ * Queries are lanes: PANEL of them side by side, turned once, so that what a
+ * softmax does along the keys is done from row to row, on whole vectors. A
+ * lane keeps the largest score so far, m, the sum of its weights e^(s - m),
+ * and the sum of weights times values, O, turned as the queries. Against each
+ * block of keys, which is copied once for all panels of the call:
+ *   1. S = K Q^T, by tiles
+ *   2. scores, then weights P = e^(S - m); where m grows, what was summed
+ *      before is to shrink by e^(m before - m)
+ *   3. O = shrink * O + V^T P, by tiles
+ * In the end O / sum is turned back. Example: scores 1, 3 in one block and 4
+ * in the next: m = 3, sum = e^-2 + 1; then m = 4, sum = (e^-2 + 1) e^-1 + 1.
  *
- * Few queries over many keys go another way: attention_few.c.
- *
- * NaN: products first run over all keys of a tile, with 0 for those that are
- * not allowed. When NaN or inf comes out, it may be of such a key (0 * NaN),
- * and all is done again without touching what has a factor of 0. Adding 0
- * changes no sum, so both ways agree where both are finite.
+ * NaN: products run over all keys of a panel, with a weight of 0 for those
+ * that are not allowed. Where values of a block are not finite, the slower
+ * product is taken that does not touch what has a weight of 0.
  */
 #include "kernel/attention.h"
 
-#include "kernel/attention_work.h"
+#include "kernel/attention_lanes.h"
 #include "kernel/kernel.h"
+
+#define IN_PLACE 4 /* panels, at most, that take keys as they lie */
 
 typedef struct forward_work {
   work w;
-  int64_t begin, end; /* rows at hand */
-  int64_t row;        /* first of those in `score` */
-  factor keys, values;
+  int64_t begin, end, panels; /* rows at hand */
+  bool careful;               /* with the values of this block? */
+  matrix keys, values;
   float *key_room, *value_room;
-  int64_t q_wide, out_wide;
-  float *q, *out;                 /* of all rows, q times the scale */
-  float *top, *sum, *shrink;      /* of all rows */
-  float *score;                   /* of ROWS rows */
+  lanes *seen;
+  bool *begun;                /* has a panel seen a block? */
+  float *q, *out;             /* of all panels, [d PANEL], q times the scale */
+  float *top, *sum;           /* of all lanes */
+  float *score;               /* of a panel and a block */
 } forward_work;
 
 static forward_work forward_cut(const heed_attention *a, pool *room) {
   forward_work f = {.w = work_cut(a, room)};
-  int64_t rows = a->heads * a->tq, across = block_width(a);
+  int64_t rows = a->heads * a->tq;
   if (rows > HEED_ATTENTION_ROWS) rows = HEED_ATTENTION_ROWS;
-  f.q_wide = padded(a->d, VF);
-  f.out_wide = padded(a->dv, VF);
-  f.key_room = cut(room, across * a->d);
-  f.value_room = cut(room, across * padded(a->dv, PANEL));
-  f.q = cut(room, rows * f.q_wide);
-  f.out = cut(room, rows * f.out_wide);
-  f.top = cut(room, rows);
-  f.sum = cut(room, rows);
-  f.shrink = cut(room, rows);
-  f.score = cut(room, (rows < ROWS ? rows : ROWS) * f.w.wide);
+  int64_t panels = (rows + PANEL - 1) / PANEL, lanes_all = panels * PANEL;
+  bool copy = panels > IN_PLACE;
+  f.key_room = cut(room, copy ? f.w.step * padded(a->d, PANEL) : 0);
+  f.value_room = cut(room, copy ? f.w.step * padded(a->dv, PANEL) : 0);
+  f.seen = (lanes *)cut(
+      room, panels * (int64_t)(sizeof(lanes) / sizeof(float) + 1));
+  f.begun = (bool *)cut(room, panels);
+  f.q = cut(room, lanes_all * a->d);
+  f.out = cut(room, lanes_all * a->dv);
+  f.top = cut(room, lanes_all);
+  f.sum = cut(room, lanes_all);
+  f.score = cut(room, f.w.step * PANEL);
   return f;
 }
 
@@ -61,125 +64,149 @@ static size_t room_size(const heed_attention *a) {
   return count.used;
 }
 
-static void load_rows(forward_work *f) {
+static void load_panel(forward_work *f, int64_t p) {
   const heed_attention *a = f->w.a;
-  for (int64_t row = f->begin, n; row < f->end; row += n) {
-    int64_t query = row % a->tq;
-    n = a->tq - query < f->end - row ? a->tq - query : f->end - row;
-    copy_rows(n, a->d, place(&a->q, row / a->tq, query), a->q.row,
-              (float)a->scale, true, f->q + (row - f->begin) * f->q_wide);
-  }
-  for (int64_t r = 0; r < f->end - f->begin; r++) {
-    f->top[r] = -INFINITY;
-    f->sum[r] = 0;
-    f->shrink[r] = 0;
+  lanes *t = &f->seen[p];
+  float *row[PANEL];
+  lanes_at(&f->w, f->begin + p * PANEL, f->end, t);
+  lane_rows(&a->q, t, row);
+  turn_in(t->count, a->d, (const float *const *)row, (float)a->scale,
+          f->q + p * PANEL * a->d);
+  f->begun[p] = false;
+  for (int64_t l = p * PANEL; l < (p + 1) * PANEL; l++) {
+    f->top[l] = -INFINITY;
+    f->sum[l] = 0;
   }
 }
 
-static void pack_keys(forward_work *f, int64_t from) {
+static void load_keys(forward_work *f, int64_t from) {
   const heed_attention *a = f->w.a;
   take_keys(&f->w, from);
-  f->keys = pack_turned(f->w.count, a->d, place(&a->k, 0, from), a->k.row,
-                        f->key_room);
-  /* values that few rows read once are not worth packing */
-  if (f->end - f->begin <= 2 * TILE && a->dv % VF == 0)
-    f->values = (factor){place(&a->v, 0, from), a->v.row, PANEL};
-  else
-    f->values = pack_rows(f->w.count, a->dv, place(&a->v, 0, from), a->v.row,
-                          1, f->value_room);
+  const float *k = place(&a->k, 0, from), *v = place(&a->v, 0, from);
+  if (f->panels <= IN_PLACE) {
+    f->keys = (matrix){k, a->k.row, PANEL};
+    f->values = (matrix){v, a->v.row, PANEL};
+  } else {
+    f->keys = pack(f->w.count, a->d, k, a->k.row, 1, f->key_room);
+    f->values = pack(f->w.count, a->dv, v, a->v.row, 1, f->value_room);
+  }
+  f->careful =
+      f->w.partial && !rows_finite(&a->v, 0, from, f->w.count, a->dv);
 }
 
-/* Scores of up to ROWS rows in `count` tiles, panel by panel of keys. */
-static void score_tiles(forward_work *f, const span *tiles, int count) {
-  for (int64_t j = 0; j < f->w.count; j += PANEL) {
-    const float *panel = f->keys.data + j / PANEL * f->keys.panel;
-    for (const span *t = tiles; t < tiles + count; t++) {
-      if (j < t->first || j >= t->end) continue;
-      left_factor q = {f->q + (t->row - f->begin) * f->q_wide, f->q_wide, 1};
-      panel_tile(SET, false, t->rows, t->end - j, f->w.a->d, q, panel,
-                 f->keys.step, f->score + (t->row - f->row) * f->w.wide + j,
-                 f->w.wide, NULL);
+/* Scores in s[first .. end)[PANEL] of panel p become weights e^(s - top);
+   shrink is what sums before are to be multiplied with. */
+static void soften(forward_work *f, int64_t p, int64_t first, int64_t end,
+                   float *shrink) {
+  float *s = f->score;
+  vf top[2], from[2], sum[2] = {{0}};
+  UNROLL for (int v = 0; v < 2; v++) top[v] = vf_load(f->top + p * PANEL + v * VF);
+  for (int64_t j = first; j < end; j++)
+    UNROLL for (int v = 0; v < 2; v++)
+      top[v] = vf_max(vf_load(s + j * PANEL + v * VF), top[v]);
+  /* a lane that has seen nothing yet: e^(-inf - 0) = 0, and NaN stays */
+  UNROLL for (int v = 0; v < 2; v++)
+    from[v] = vf_pick(top[v] == -INFINITY, (vf){0}, top[v]);
+  for (int64_t j = first; j < end; j++)
+    UNROLL for (int v = 0; v < 2; v++) {
+      float *at = s + j * PANEL + v * VF;
+      vf e = weight_of(vf_load(at), from[v]);
+      vf_store(at, e);
+      sum[v] += e;
+    }
+  UNROLL for (int v = 0; v < 2; v++) {
+    int64_t l = p * PANEL + v * VF;
+    vf by = weight_of(vf_load(f->top + l), from[v]);
+    vf_store(shrink + v * VF, by);
+    vf_store(f->sum + l, vf_load(f->sum + l) * by + sum[v]);
+    vf_store(f->top + l, top[v]);
+  }
+}
+
+static void panel_forward(forward_work *f, int64_t p) {
+  const heed_attention *a = f->w.a;
+  const lanes *t = &f->seen[p];
+  int64_t first, end;
+  float shrink[PANEL], *s = f->score;
+  if (!seen_of_block(&f->w, t, &first, &end)) return;
+  matrix keys = f->keys;
+  keys.data += first * keys.row;
+  product(SET, NONE, end - first, a->d, keys, f->q + p * PANEL * a->d,
+          s + first * PANEL, NULL);
+  if (!shape_scores(&f->w, t, first, end, s, NULL)) return;
+  soften(f, p, first, end, shrink);
+  if (a->dropout) {
+    draw(&f->w, t, first, end);
+    for (int64_t i = first * PANEL; i < end * PANEL; i += VF)
+      vf_store(s + i, vf_load(s + i) * vf_load(f->w.drop + i));
+  }
+  for (int64_t e = 0; e < a->dv; e += PANEL)
+    product_across(f->begun[p] ? RESCALE : SET, f->careful ? RIGHT : NONE,
+                   a->dv - e < PANEL ? a->dv - e : PANEL, end - first,
+                   matrix_at(f->values, first, e), f->values.row,
+                   s + first * PANEL, f->out + (p * a->dv + e) * PANEL,
+                   shrink);
+  f->begun[p] = true;
+}
+
+/* What a lane's sum and O are to be multiplied with, where a sink joins the
+   keys; top becomes the largest of both. */
+static float take_sink(const heed_attention *a, int64_t head, float *top,
+                       float *sum) {
+  float sink = *place(&a->sinks, head, 0), before = *top;
+  if (sink > before) *top = sink;
+  float gain = weight_of(vf_all(before), vf_all(*top))[0];
+  *sum = *sum * gain + weight_of(vf_all(sink), vf_all(*top))[0];
+  return gain;
+}
+
+/* Writes out and stats of a panel. */
+static void finish_panel(const forward_work *f, int64_t p) {
+  const heed_attention *a = f->w.a;
+  const lanes *t = &f->seen[p];
+  float gain[PANEL] = {0}, *row[PANEL];
+  lane_rows(&a->out, t, row);
+  for (int64_t l = 0; l < t->count; l++) {
+    float top = f->top[p * PANEL + l], sum = f->sum[p * PANEL + l];
+    float more = 1, over = 0;
+    if (top != -INFINITY || sum != 0) {
+      if (top == -INFINITY) top = 0; /* NaN is all that was seen */
+      if (a->sinks.data) more = take_sink(a, t->head[l], &top, &sum);
+      over = 1 / sum;
+    }
+    gain[l] = more * over;
+    if (a->stats.data) {
+      float *stats = place(&a->stats, t->head[l], t->query[l]);
+      stats[0] = top;
+      stats[1] = over;
     }
   }
-}
-
-/* O of the same rows, panel by panel of values. */
-static void value_tiles(forward_work *f, const span *tiles, int count,
-                        bool first) {
-  int64_t wide = f->w.wide;
-  for (int64_t e = 0; e < f->out_wide; e += PANEL) {
-    const float *panel = f->values.data + e / PANEL * f->values.panel;
-    for (const span *t = tiles; t < tiles + count; t++) {
-      if (t->first >= t->end) continue;
-      int64_t row = t->row - f->begin;
-      left_factor p = {f->score + (t->row - f->row) * wide + t->first, wide, 1};
-      panel_tile(first ? SET : RESCALE, f->w.skip, t->rows, f->out_wide - e,
-                 span_depth(&f->w, t), p, panel + t->first * f->values.step,
-                 f->values.step, f->out + row * f->out_wide + e, f->out_wide,
-                 f->shrink + row);
-    }
-  }
-}
-
-/* ---- all together ------------------------------------------------------- */
-
-static void rows_forward(forward_work *f, int64_t row, int64_t end,
-                         bool first) {
-  span tiles[ROWS / TILE];
-  int count = 0;
-  f->row = row;
-  for (int64_t at = row; at < end; at += TILE)
-    span_at(&f->w, at, end, &tiles[count++]);
-  score_tiles(f, tiles, count);
-  for (const span *t = tiles; t < tiles + count; t++) {
-    if (t->first >= t->end) continue;
-    for (int64_t r = 0; r < t->rows; r++) {
-      int64_t at = t->row - f->begin + r;
-      soften(&f->w, t, r, f->score + (t->row - row + r) * f->w.wide,
-             f->top + at, f->sum + at, f->shrink + at);
-    }
-  }
-  value_tiles(f, tiles, count, first);
-}
-
-/* Returns whether the sums are finite, if that matters. */
-static bool sum_keys(forward_work *f) {
-  int64_t first, end_key, rows = f->end - f->begin;
-  seen_by_rows(&f->w, f->begin, f->end, &first, &end_key);
-  load_rows(f);
-  bool clear = f->w.limited || first >= end_key;
-  if (clear)
-    memset(f->out, 0, sizeof *f->out * (size_t)(rows * f->out_wide));
-  for (int64_t from = first; from < end_key; from += KEYS) {
-    pack_keys(f, from);
-    for (int64_t row = f->begin; row < f->end; row += ROWS)
-      rows_forward(f, row, row + ROWS < f->end ? row + ROWS : f->end,
-                   from == 0 && !clear);
-  }
-  return !f->w.partial || all_finite(f->out, rows * f->out_wide);
-}
-
-static void finish(const forward_work *f) {
-  int64_t tq = f->w.a->tq, rows = f->end - f->begin;
-  int64_t head = rows ? f->begin / tq : 0, query = rows ? f->begin % tq : 0;
-  for (int64_t r = 0; r < rows; r++) {
-    finish_row(f->w.a, head, query, f->top[r], f->sum[r],
-               f->out + r * f->out_wide);
-    if (++query == tq) query = 0, head++;
-  }
+  float *out = f->out + p * PANEL * a->dv;
+  if (!f->begun[p]) memset(out, 0, sizeof *out * (size_t)(PANEL * a->dv));
+  turn_out(t->count, a->dv, out, gain, row);
 }
 
 static void forward(const heed_attention *a, int64_t begin, int64_t end,
                     void *room) {
   forward_work f = forward_cut(a, &(pool){.start = room});
+  int64_t first = a->tk, last = 0;
   f.begin = begin;
   f.end = end;
+  f.panels = (end - begin + PANEL - 1) / PANEL;
   work_begin(&f.w);
-  if (!sum_keys(&f)) {
-    f.w.skip = true;
-    sum_keys(&f);
+  for (int64_t p = 0; p < f.panels; p++) {
+    load_panel(&f, p);
+    const lanes *t = &f.seen[p];
+    if (t->first >= t->end) continue;
+    if (t->first < first) first = t->first;
+    if (t->end > last) last = t->end;
   }
-  finish(&f);
+  for (int64_t from = first / f.w.step * f.w.step; from < last;
+       from += f.w.step) {
+    load_keys(&f, from);
+    for (int64_t p = 0; p < f.panels; p++) panel_forward(&f, p);
+  }
+  for (int64_t p = 0; p < f.panels; p++) finish_panel(&f, p);
 }
 
 HEED_FILL(attention);

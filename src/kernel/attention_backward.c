@@ -2,47 +2,69 @@
  * attention_backward - the way back of attention in float32 on vectors.
  * Layer: kernel. Read first: attention.c.
  *
- * For each block of keys, which is packed once, and each ROWS rows of a head:
- *   1. S = Q K^T and D = dO V^T, by tiles
- *   2. P and dS = P (D - delta), row by row, in place
- *   3. dQ += dS K           4. dV += P^T dO, dK += dS^T Q
+ * Up to SPAN rows are taken at once, turned and as they are. For each block of
+ * keys, and each BAND of these rows (queries are lanes again):
+ *   1. S = K Q^T and D = V dO^T, by tiles
+ *   2. P and dS = P (D - delta), in place
+ *   3. dV += P dO, dK += dS Q           4. dQ += dS^T K
  * delta, the sum of P D over all keys of a row, is taken as dO . O, but for
  * keys of a single block as the sum itself. Both add in the order in which D
  * was made, so that a weight of 1 gets a dS of exactly 0.
  */
-#include "kernel/attention_work.h"
+#include "kernel/attention_lanes.h"
 #include "kernel/kernel.h"
+
+#define SPAN 512          /* rows */
+#define BAND 96           /* rows */
+#define PANELS (BAND / PANEL)
+
+/* Rows of a span: [d PANEL] for each panel of lanes, and as panels of
+   columns, [rows PANEL] each. */
+typedef struct span {
+  float *lanes, *columns;
+  bool finite;
+} span;
 
 typedef struct backward_work {
   work w;
-  factor keys_turned, values_turned, keys;
-  float *pack[3];
-  /* the block: up to ROWS rows of one head, or with tq = 1 of several */
-  int64_t row, rows;
-  int64_t q_wide, dout_wide;
-  float *q, *dout;      /* its rows, those of q times the scale */
-  float *score, *other; /* rows of P, and of D and dS */
-  float *slope, *weight; /* of one row: of the softcap; P undropped */
-  float *delta;         /* of all rows; NULL: keys are one block */
-  bool begun;           /* dk and dvalue of these keys hold sums already */
+  int64_t row, rows, panels; /* the span at hand */
+  lanes *seen;
+  span q, dout;
+  float *dq;                 /* panels of columns */
+  float *top, *over, *delta; /* of its rows; delta is known or not */
+  bool known;
+  matrix keys, values;       /* of the block */
+  float *key_room, *value_room, *dk, *dvalue;
+  product_care key_care;
+  float *score, *other;      /* of a band: P; D, then dS */
+  float *slope, *weight;     /* of a panel: of the softcap; P undropped */
 } backward_work;
 
 static backward_work backward_cut(const heed_attention *a, pool *room) {
   backward_work b = {.w = work_cut(a, room)};
-  int64_t across = block_width(a), all = a->heads * a->tq;
-  int64_t rows = all < ROWS ? all : ROWS;
-  b.q_wide = padded(a->d, VF);
-  b.dout_wide = padded(a->dv, VF);
-  b.pack[0] = cut(room, across * a->d);
-  b.pack[1] = cut(room, across * a->dv);
-  b.pack[2] = cut(room, across * padded(a->d, PANEL));
-  b.q = cut(room, rows * b.q_wide);
-  b.dout = cut(room, rows * b.dout_wide);
-  b.score = cut(room, rows * b.w.wide);
-  b.other = cut(room, rows * b.w.wide);
-  b.slope = cut(room, a->softcap > 0 ? b.w.wide : 0);
-  b.weight = cut(room, a->dropout ? b.w.wide : 0);
-  b.delta = a->tk > KEYS ? cut(room, all) : NULL;
+  int64_t rows = padded(a->heads * a->tq, PANEL), panel = b.w.step * PANEL;
+  if (rows > SPAN) rows = SPAN;
+  int64_t band = rows < BAND ? rows : BAND;
+  int64_t wide = padded(a->d, PANEL), value_wide = padded(a->dv, PANEL);
+  b.seen = (lanes *)cut(room, rows / PANEL * (int64_t)(sizeof(lanes) /
+                                                       sizeof(float)));
+  b.q.lanes = cut(room, rows * a->d);
+  b.q.columns = cut(room, rows * wide);
+  b.dout.lanes = cut(room, rows * a->dv);
+  b.dout.columns = cut(room, rows * value_wide);
+  b.dq = cut(room, rows * wide);
+  b.top = cut(room, rows);
+  b.over = cut(room, rows);
+  b.delta = cut(room, rows);
+  b.key_room = cut(room, b.w.step * wide);
+  b.value_room = cut(room, b.w.step * value_wide);
+  b.dk = cut(room, b.w.step * wide);
+  b.dvalue = cut(room, b.w.step * value_wide);
+  b.score = cut(room, band * b.w.step);
+  /* out is turned in here */
+  b.other = cut(room, band * (b.w.step > a->dv ? b.w.step : a->dv));
+  b.slope = cut(room, a->softcap > 0 ? panel : 0);
+  b.weight = cut(room, a->dropout ? panel : 0);
   return b;
 }
 
@@ -52,285 +74,305 @@ static size_t room_size(const heed_attention *a) {
   return count.used;
 }
 
-static int64_t row_step(const heed_attention *a, const heed_grid *g) {
-  return a->tq == 1 ? g->head : g->row;
+/* ---- rows --------------------------------------------------------------- */
+
+/* Panel p of a span, from d columns of its rows. */
+static void load_rows(const backward_work *b, span *s, int64_t p, int64_t d,
+                      const heed_grid *g, float gain) {
+  const lanes *t = &b->seen[p];
+  float *row[PANEL];
+  lane_rows(g, t, row);
+  turn_in(t->count, d, (const float *const *)row, gain,
+          s->lanes + p * PANEL * d);
+  for (int64_t l = 0; l < t->count; l++) {
+    pack_row(d, row[l], gain, s->columns + (p * PANEL + l) * PANEL,
+             b->rows * PANEL);
+    if (b->w.partial && s->finite) s->finite = all_finite(row[l], d);
+  }
 }
 
-static float *row_place(const heed_attention *a, const heed_grid *g,
-                        int64_t row) {
-  return place(g, row / a->tq, row % a->tq);
-}
-
-/* Takes the block of rows that starts at `row`. */
-static void load_block(backward_work *b, int64_t row) {
+/* delta = dout . out of a panel. */
+static void find_delta(const backward_work *b, int64_t p) {
   const heed_attention *a = b->w.a;
-  int64_t left = a->tq == 1 ? a->heads - row : a->tq - row % a->tq;
-  bool ahead = b->w.from == 0;
+  const lanes *t = &b->seen[p];
+  const float *x = b->dout.lanes + p * PANEL * a->dv, *y = b->other;
+  float *row[PANEL];
+  lane_rows(&a->out, t, row);
+  turn_in(t->count, a->dv, (const float *const *)row, 1, b->other);
+  vf sum[2] = {{0}};
+  for (int64_t e = 0; e < a->dv; e++, x += PANEL, y += PANEL) {
+    sum[0] += vf_load(x) * vf_load(y);
+    sum[1] += vf_load(x + VF) * vf_load(y + VF);
+  }
+  vf_store(b->delta + p * PANEL, sum[0]);
+  vf_store(b->delta + p * PANEL + VF, sum[1]);
+}
+
+static void load_span(backward_work *b, int64_t row, int64_t end) {
+  const heed_attention *a = b->w.a;
   b->row = row;
-  b->rows = left < ROWS ? left : ROWS;
-  copy_rows(b->rows, a->d, row_place(a, &a->q, row), row_step(a, &a->q),
-            (float)a->scale, ahead, b->q);
-  copy_rows(b->rows, a->dv, row_place(a, &a->dout, row),
-            row_step(a, &a->dout), 1, ahead, b->dout);
-}
-
-/* delta = dout . out, in the order in which a tile adds up: then it is
-   exactly D where a row has one key. */
-static void find_delta(const backward_work *b) {
-  const heed_attention *a = b->w.a;
-  for (int64_t row = 0; row < a->heads * a->tq; row++) {
-    const float *x = row_place(a, &a->dout, row);
-    const float *y = row_place(a, &a->out, row);
-    float sum = 0;
-    for (int64_t e = 0; e < a->dv; e++) sum += x[e] * y[e];
-    b->delta[row] = sum;
-  }
-}
-
-static void pack_keys(backward_work *b, int64_t from) {
-  const heed_attention *a = b->w.a;
-  take_keys(&b->w, from);
-  const float *k = place(&a->k, 0, from), *v = place(&a->v, 0, from);
-  int64_t n = b->w.count;
-  b->keys_turned = pack_turned(n, a->d, k, a->k.row, b->pack[0]);
-  b->values_turned = pack_turned(n, a->dv, v, a->v.row, b->pack[1]);
-  b->keys = pack_rows(n, a->d, k, a->k.row, (float)a->scale, b->pack[2]);
-}
-
-static void add_bias_gradient(const work *w, const span *t, int64_t r,
-                              const float *restrict ds) {
-  const heed_grid *g = &w->a->dbias;
-  int64_t step = g->column;
-  float *restrict to = row_place(w->a, g, t->row + r) + w->from * step;
-  if (step == 1)
-    for (int64_t j = t->lo[r]; j < t->hi[r]; j++) to[j] += ds[j];
-  else
-    for (int64_t j = t->lo[r]; j < t->hi[r]; j++) to[j * step] += ds[j];
-}
-
-/* Row r of a tile: scaled products q . k in s become the dropped P, products
-   dout . v in ds become D, which is 0 where P is. Returns the sum of P D. */
-static float weigh_row(const backward_work *b, const span *t, int64_t r,
-                       float *s, float *ds) {
-  const work *w = &b->w;
-  const float *stats = (float *)w->a->stats + 2 * (t->row + r);
-  shape_scores(w, t, r, s, b->slope);
-  if (w->a->dropout) draw(w, t, r);
-  vf top = vf_all(stats[0]), over = vf_all(stats[1]), delta = {0};
-  for (int64_t j = t->first; j < t->end; j += VF) {
-    vf p = weight_of(vf_load(s + j) - top) * over, kept = p;
-    vf dp = vf_load(ds + j);
-    if (w->a->dropout) {
-      kept = p * vf_load(w->drop + j);
-      dp *= vf_load(w->drop + j);
-      vf_store(b->weight + j, p);
+  b->rows = end - row < SPAN ? end - row : SPAN;
+  b->panels = (b->rows + PANEL - 1) / PANEL;
+  b->known = a->tk > b->w.step;
+  b->q.finite = b->dout.finite = true;
+  for (int64_t p = 0; p < b->panels; p++) {
+    lanes *t = &b->seen[p];
+    lanes_at(&b->w, row + p * PANEL, row + b->rows, t);
+    load_rows(b, &b->q, p, a->d, &a->q, (float)a->scale);
+    load_rows(b, &b->dout, p, a->dv, &a->dout, 1);
+    for (int64_t l = 0; l < PANEL; l++) {
+      const float *stats = place(&a->stats, t->head[l], t->query[l]);
+      bool any = l < t->count && stats[0] != -INFINITY;
+      b->top[p * PANEL + l] = any ? stats[0] : 0;
+      b->over[p * PANEL + l] = any ? stats[1] : 0;
     }
-    /* what is not attended to, or dropped, may be NaN in dp */
-    dp = vf_pick(kept == 0.0f, kept, dp);
-    delta += p * dp;
-    vf_store(s + j, kept);
-    vf_store(ds + j, dp);
+    if (b->known) find_delta(b, p);
   }
-  return sum_lanes(delta)[0];
+  memset(b->dq, 0, sizeof *b->dq * (size_t)(b->rows * padded(a->d, PANEL)));
 }
 
-/* Row r of a tile: P in s, and in ds the gradient of the scaled products. */
-static void row_backward(const backward_work *b, const span *t, int64_t r,
-                         float *s, float *ds) {
-  const heed_attention *a = b->w.a;
-  const float *stats = (float *)a->stats + 2 * (t->row + r);
-  if (stats[0] == -INFINITY) {
-    memset(s + t->first, 0, sizeof *s * (size_t)(t->end - t->first));
-    memset(ds + t->first, 0, sizeof *s * (size_t)(t->end - t->first));
+/* ---- weights ------------------------------------------------------------ */
+
+/* Products dout . v in ds, and the dropped P in s, from scores. With dropout
+   P itself goes to b->weight. Where delta is not known, adds up P D. */
+static void weigh(backward_work *b, int64_t p, int64_t first, int64_t end,
+                  float *s, float *ds) {
+  const bool drop = b->w.a->dropout;
+  UNROLL for (int v = 0; v < 2; v++) {
+    int64_t l = p * PANEL + v * VF;
+    const vf top = vf_load(b->top + l), over = vf_load(b->over + l);
+    vf delta = {0};
+    for (int64_t i = first * PANEL + v * VF; i < end * PANEL; i += PANEL) {
+      vf weight = weight_of(vf_load(s + i), top) * over, kept = weight;
+      vf dp = vf_load(ds + i);
+      if (drop) {
+        vf factor = vf_load(b->w.drop + i);
+        kept *= factor;
+        dp *= factor;
+        vf_store(b->weight + i, weight);
+      }
+      /* what is not attended to, or dropped, may be NaN in dp */
+      dp = vf_pick(kept == 0.0f, kept, dp);
+      delta += weight * dp;
+      vf_store(s + i, kept);
+      vf_store(ds + i, dp);
+    }
+    if (!b->known) vf_store(b->delta + l, delta);
+  }
+}
+
+/* dS from D. */
+static void differ(const backward_work *b, int64_t p, int64_t first,
+                   int64_t end, const float *s, float *ds) {
+  const float *weight = b->w.a->dropout ? b->weight : s;
+  UNROLL for (int v = 0; v < 2; v++) {
+    const vf delta = vf_load(b->delta + p * PANEL + v * VF);
+    for (int64_t i = first * PANEL + v * VF; i < end * PANEL; i += PANEL) {
+      vf x = vf_load(weight + i); /* delta may be NaN */
+      vf_store(ds + i,
+               vf_pick(x == 0.0f, x, x * (vf_load(ds + i) - delta)));
+    }
+  }
+}
+
+static void add_bias_gradient(const work *w, const lanes *t, int64_t first,
+                              int64_t end, const float *ds) {
+  const heed_grid *g = &w->a->dbias;
+  int64_t step = g->column, n = end - first;
+  float *row[PANEL];
+  lane_rows(g, t, row);
+  turn_back(ds + first * PANEL, n, w->row);
+  for (int64_t l = 0; l < t->count; l++) {
+    const float *restrict from = w->row + l * ROW_WIDE;
+    float *restrict to = row[l] + (w->from + first) * step;
+    if (step == 1)
+      for (int64_t j = 0; j < n; j++) to[j] += from[j];
+    else
+      for (int64_t j = 0; j < n; j++) to[j * step] += from[j];
+  }
+}
+
+/* P and dS of panel p, at s and ds; all of them 0 where nothing is seen. */
+static void panel_weights(backward_work *b, int64_t p, float *s, float *ds) {
+  const work *w = &b->w;
+  const heed_attention *a = w->a;
+  const lanes *t = &b->seen[p];
+  int64_t first, end;
+  if (!seen_of_block(w, t, &first, &end)) return;
+  matrix keys = b->keys, values = b->values;
+  keys.data += first * PANEL;
+  values.data += first * PANEL;
+  product(SET, NONE, end - first, a->d, keys, b->q.lanes + p * PANEL * a->d,
+          s + first * PANEL, NULL);
+  product(SET, NONE, end - first, a->dv, values,
+          b->dout.lanes + p * PANEL * a->dv, ds + first * PANEL, NULL);
+  if (!shape_scores(w, t, first, end, s, b->slope)) {
+    size_t bytes = sizeof *s * (size_t)((end - first) * PANEL);
+    memset(s + first * PANEL, 0, bytes);
+    memset(ds + first * PANEL, 0, bytes);
     return;
   }
-  float sum = weigh_row(b, t, r, s, ds);
-  float delta = b->delta ? b->delta[t->row + r] : sum;
-  const float *weight = a->dropout ? b->weight : s;
-  for (int64_t j = t->first; j < t->end; j += VF) {
-    vf p = vf_load(weight + j); /* delta may be NaN */
-    vf_store(ds + j, vf_pick(p == 0.0f, p, p * (vf_load(ds + j) - delta)));
-  }
-  if (a->dbias.data && !b->w.skip) add_bias_gradient(&b->w, t, r, ds);
+  if (a->dropout) draw(w, t, first, end);
+  weigh(b, p, first, end, s, ds);
+  differ(b, p, first, end, s, ds);
+  if (a->dbias.data) add_bias_gradient(w, t, first, end, ds);
   if (a->softcap > 0)
-    for (int64_t j = t->first; j < t->end; j += VF) {
-      vf x = vf_load(ds + j); /* the slope of what is shut out may be NaN */
-      vf_store(ds + j, vf_pick(x == 0.0f, x, x * vf_load(b->slope + j)));
+    for (int64_t i = first * PANEL; i < end * PANEL; i += VF) {
+      vf x = vf_load(ds + i); /* the slope of what is shut out may be NaN */
+      vf_store(ds + i, vf_pick(x == 0.0f, x, x * vf_load(b->slope + i)));
     }
 }
 
-/* c = (rows of x) . (keys or values) for all tiles, panel by panel. */
-static void score_tiles(const backward_work *b, const span *tiles, int count,
-                        const float *x, int64_t x_wide, int64_t d,
-                        factor turned, float *c) {
-  for (int64_t j = 0; j < b->w.count; j += PANEL)
-    for (const span *t = tiles; t < tiles + count; t++) {
-      if (j < t->first || j >= t->end) continue;
-      int64_t r = t->row - b->row;
-      panel_tile(SET, false, t->rows, t->end - j, d,
-                 (left_factor){x + r * x_wide, x_wide, 1},
-                 turned.data + j / PANEL * turned.panel, turned.step,
-                 c + r * b->w.wide + j, b->w.wide, NULL);
-    }
+/* ---- products ----------------------------------------------------------- */
+
+/* The panels of a band, in order, and the places that each sees. */
+typedef struct band {
+  int64_t panel, panels;
+  int64_t first[PANELS], end[PANELS];
+} band;
+
+/* Which of them see a place of i .. i + n - 1, from the first to the last.
+   What lies between is 0 where it is not seen. */
+static void seeing(const band *t, int64_t i, int64_t n, int64_t *from,
+                   int64_t *to) {
+  *from = t->panels;
+  *to = 0;
+  for (int64_t p = 0; p < t->panels; p++) {
+    if (t->first[p] >= i + n || t->end[p] <= i) continue;
+    if (*from > p) *from = p;
+    *to = p + 1;
+  }
 }
 
-/* dq of the block's rows. */
-static void query_tiles(const backward_work *b, const span *tiles,
-                        int count) {
+/* sums [step columns] += weights (of the band, [keys PANEL] for each panel)
+   times the rows of the band. */
+static void add_sums(const backward_work *b, const band *t,
+                     const float *weights, const span *rows, int64_t columns,
+                     float *sums) {
+  product_care care = rows->finite ? NONE : LEFT;
+  int64_t step = b->w.step, first = t->panel * PANEL;
+  for (int64_t i = 0, n; i < b->w.count; i += n) {
+    int64_t from, to;
+    n = tile_rows(b->w.count - i);
+    seeing(t, i, n, &from, &to);
+    if (from >= to) continue;
+    int64_t start = first + from * PANEL, end = first + to * PANEL;
+    if (end > b->rows) end = b->rows;
+    matrix left = {weights + (from * step + i) * PANEL, PANEL, step * PANEL};
+    for (int64_t e = 0; e < columns; e += PANEL)
+      product(ADD, care, n, end - start, left,
+              rows->columns + e * b->rows + start * PANEL,
+              sums + e * step + i * PANEL, NULL);
+  }
+}
+
+static void add_queries(const backward_work *b, const band *t) {
   const heed_attention *a = b->w.a;
-  int64_t step = row_step(a, &a->dq), wide = b->w.wide;
-  product_kind kind = b->w.limited || b->w.from > 0 ? ADD : SET;
   for (int64_t e = 0; e < a->d; e += PANEL)
-    for (const span *t = tiles; t < tiles + count; t++) {
-      if (t->first >= t->end) continue;
-      left_factor ds = {b->other + (t->row - b->row) * wide + t->first, wide,
-                        1};
-      panel_tile(kind, b->w.skip, t->rows, a->d - e, span_depth(&b->w, t), ds,
-                 b->keys.data + e / PANEL * b->keys.panel +
-                     t->first * b->keys.step,
-                 b->keys.step, row_place(a, &a->dq, t->row) + e, step, NULL);
+    for (int64_t p = 0; p < t->panels; p++) {
+      int64_t row = (t->panel + p) * PANEL, first = t->first[p];
+      if (first >= t->end[p]) continue;
+      product_across(ADD, b->key_care, b->seen[t->panel + p].count,
+                     t->end[p] - first,
+                     b->other + (p * b->w.step + first) * PANEL, PANEL,
+                     matrix_at(b->keys, first, e),
+                     b->dq + e * b->rows + row * PANEL, NULL);
     }
 }
 
-/* Zeros for places first .. end - 1 of the block that a tile does not
-   reach. */
-static void clear_around(const backward_work *b, const span *t, int64_t first,
+/* Zeros in the rows of a panel, but for those that it sees. */
+static void clear_unseen(float *s, int64_t count, int64_t first,
                          int64_t end) {
-  for (int64_t r = t->row - b->row; r < t->row - b->row + t->rows; r++) {
-    float *s = b->score + r * b->w.wide, *ds = b->other + r * b->w.wide;
-    for (int64_t j = first; j < t->first; j++) s[j] = ds[j] = 0;
-    for (int64_t j = t->end > first ? t->end : first; j < end; j++)
-      s[j] = ds[j] = 0;
-  }
+  size_t row = sizeof *s * PANEL;
+  memset(s, 0, row * (size_t)first);
+  memset(s + end * PANEL, 0, row * (size_t)(count - end));
 }
 
-static void clear(const heed_grid *g, int64_t head, int64_t first,
-                  int64_t rows, int64_t columns) {
-  for (int64_t i = first; i < first + rows; i++)
-    memset(place(g, head, i), 0, sizeof(float) * (size_t)columns);
-}
-
-static void clear_sums(backward_work *b, int64_t from, int64_t count) {
-  clear(&b->w.a->dk, 0, from, count, b->w.a->d);
-  clear(&b->w.a->dvalue, 0, from, count, b->w.a->dv);
-  b->begun = true;
-}
-
-/* C [m n], rows c_row apart, from A [m depth] and B [depth n]; kind is SET
-   or ADD. */
-static void product(product_kind kind, bool skip, int64_t m, int64_t n,
-                    int64_t depth, left_factor a, factor b, float *c,
-                    int64_t c_row) {
-  for (int64_t j = 0; j < n; j += PANEL) {
-    left_factor rows = a;
-    for (int64_t i = 0; i < m; i += TILE) {
-      rows.data = a.data + i * a.row;
-      panel_tile(kind, skip, m - i, n - j, depth, rows,
-                 b.data + j / PANEL * b.panel, b.step, c + i * c_row + j,
-                 c_row, NULL);
-    }
-  }
-}
-
-/* Rows first .. end - 1 of the block in `sums` += the columns of `left`,
-   times `right`. */
-static void add_sums(const backward_work *b, int64_t first, int64_t end,
-                     const float *left, factor right, int64_t columns,
-                     const heed_grid *sums) {
-  product(b->begun ? ADD : SET, b->w.skip, end - first, columns, b->rows,
-          (left_factor){left + first, 1, b->w.wide}, right,
-          place(sums, 0, b->w.from + first), sums->row);
-}
-
-static void block_backward(backward_work *b) {
+static void band_backward(backward_work *b, int64_t panel) {
   const heed_attention *a = b->w.a;
-  span tiles[ROWS / TILE];
-  int64_t first = b->w.count, end = 0;
-  int count = 0;
-  for (int64_t at = 0; at < b->rows; at += TILE, count++) {
-    span *t = &tiles[count];
-    span_at(&b->w, b->row + at, b->row + b->rows, t);
-    if (t->first < t->end && t->first < first) first = t->first;
-    if (t->end > end) end = t->end;
+  band t = {.panel = panel};
+  bool any = false;
+  t.panels = b->panels - panel < PANELS ? b->panels - panel : PANELS;
+  for (int64_t p = 0; p < t.panels; p++) {
+    if (seen_of_block(&b->w, &b->seen[panel + p], &t.first[p], &t.end[p]))
+      any = true;
+    else
+      t.first[p] = t.end[p] = 0;
   }
-  if (end > b->w.count) end = b->w.count;
-  if (first >= end) return;
-  score_tiles(b, tiles, count, b->q, b->q_wide, a->d, b->keys_turned,
-              b->score);
-  score_tiles(b, tiles, count, b->dout, b->dout_wide, a->dv,
-              b->values_turned, b->other);
-  for (const span *t = tiles; t < tiles + count; t++) {
-    clear_around(b, t, first, end);
-    if (t->first >= t->end) continue;
-    for (int64_t r = 0; r < t->rows; r++) {
-      int64_t at = (t->row - b->row + r) * b->w.wide;
-      row_backward(b, t, r, b->score + at, b->other + at);
-    }
+  if (!any) return;
+  for (int64_t p = 0; p < t.panels; p++) {
+    float *s = b->score + p * b->w.step * PANEL;
+    float *ds = b->other + p * b->w.step * PANEL;
+    clear_unseen(s, b->w.count, t.first[p], t.end[p]);
+    clear_unseen(ds, b->w.count, t.first[p], t.end[p]);
+    panel_weights(b, panel + p, s, ds);
   }
-  query_tiles(b, tiles, count);
-  if (!b->begun && end - first < b->w.count)
-    clear_sums(b, b->w.from, b->w.count);
-  add_sums(b, first, end, b->score, (factor){b->dout, b->dout_wide, PANEL},
-           a->dv, &a->dvalue);
-  add_sums(b, first, end, b->other, (factor){b->q, b->q_wide, PANEL}, a->d,
-           &a->dk);
-  b->begun = true;
+  add_sums(b, &t, b->score, &b->dout, a->dv, b->dvalue);
+  add_sums(b, &t, b->other, &b->q, a->d, b->dk);
+  add_queries(b, &t);
 }
 
-static void group_backward(backward_work *b) {
+/* ---- all together ------------------------------------------------------- */
+
+static void load_keys(backward_work *b, int64_t from) {
   const heed_attention *a = b->w.a;
-  int64_t rows = a->heads * a->tq;
-  if (b->w.limited || a->tk == 0)
-    for (int64_t h = 0; h < a->heads; h++) clear(&a->dq, h, 0, a->tq, a->d);
-  for (int64_t from = 0; from < a->tk; from += KEYS) {
-    b->begun = false;
-    pack_keys(b, from);
-    for (int64_t row = 0; row < rows; row += b->rows) {
-      load_block(b, row);
-      block_backward(b);
-    }
-    if (!b->begun) clear_sums(b, from, b->w.count);
-  }
+  take_keys(&b->w, from);
+  int64_t n = b->w.count;
+  b->keys = pack(n, a->d, place(&a->k, 0, from), a->k.row, 1, b->key_room);
+  b->values =
+      pack(n, a->dv, place(&a->v, 0, from), a->v.row, 1, b->value_room);
+  b->key_care =
+      b->w.partial && !rows_finite(&a->k, 0, from, n, a->d) ? LEFT : NONE;
+  size_t row = sizeof(float) * (size_t)b->w.step;
+  memset(b->dk, 0, row * (size_t)padded(a->d, PANEL));
+  memset(b->dvalue, 0, row * (size_t)padded(a->dv, PANEL));
 }
 
-static bool gradients_finite(const heed_attention *a) {
-  for (int64_t j = 0; j < a->tk; j++)
-    if (!all_finite(place(&a->dk, 0, j), a->d) ||
-        !all_finite(place(&a->dvalue, 0, j), a->dv))
-      return false;
-  for (int64_t h = 0; h < a->heads; h++)
-    for (int64_t i = 0; i < a->tq; i++)
-      if (!all_finite(place(&a->dq, h, i), a->d)) return false;
-  return true;
+/* Rows of a grid from panels of `rows` rows; or what is there, and them. */
+static void store_keys(const backward_work *b, const heed_grid *g, int64_t d,
+                       const float *sums, bool add) {
+  for (int64_t i = 0; i < b->w.count; i++)
+    unpack_row(d, sums + i * PANEL, b->w.step * PANEL, 1, add,
+               place(g, 0, b->w.from + i));
+}
+
+static void store_queries(const backward_work *b) {
+  const heed_attention *a = b->w.a;
+  for (int64_t p = 0; p < b->panels; p++) {
+    float *row[PANEL];
+    lane_rows(&a->dq, &b->seen[p], row);
+    for (int64_t l = 0; l < b->seen[p].count; l++)
+      unpack_row(a->d, b->dq + (p * PANEL + l) * PANEL, b->rows * PANEL,
+                 (float)a->scale, false, row[l]);
+  }
 }
 
 static void backward(const heed_attention *a, void *room) {
   backward_work b = backward_cut(a, &(pool){.start = room});
+  int64_t rows = a->heads * a->tq;
   work_begin(&b.w);
-  if (b.delta) find_delta(&b);
-  group_backward(&b);
-  if (!b.w.partial || gradients_finite(a)) return;
-  b.w.skip = true;
-  group_backward(&b);
-}
-
-static float dot(int64_t n, const float *x, const float *y) {
-  vf sum = {0};
-  int64_t i = 0;
-  for (; i + VF <= n; i += VF) sum += vf_load(x + i) * vf_load(y + i);
-  float rest = 0;
-  for (; i < n; i++) rest += x[i] * y[i];
-  return sum_lanes(sum)[0] + rest;
+  for (int64_t row = 0; row < rows || row == 0; row += SPAN) {
+    load_span(&b, row, rows);
+    for (int64_t from = 0; from < a->tk; from += b.w.step) {
+      load_keys(&b, from);
+      for (int64_t p = 0; p < b.panels; p += PANELS) band_backward(&b, p);
+      store_keys(&b, &a->dk, a->d, b.dk, row > 0);
+      store_keys(&b, &a->dvalue, a->dv, b.dvalue, row > 0);
+    }
+    store_queries(&b);
+  }
 }
 
 static double sink_gradient(const heed_attention *a, int64_t h) {
   float sink = *place(&a->sinks, h, 0);
   double sum = 0;
   for (int64_t i = 0; i < a->tq; i++) {
-    const float *stats = (const float *)a->stats + 2 * (h * a->tq + i);
+    const float *stats = place(&a->stats, h, i);
+    const float *x = place(&a->dout, h, i), *y = place(&a->out, h, i);
     if (stats[0] == -INFINITY) continue;
-    sum -= exp((double)sink - stats[0]) * stats[1] *
-           dot(a->dv, place(&a->dout, h, i), place(&a->out, h, i));
+    double product = 0;
+    for (int64_t e = 0; e < a->dv; e++) product += (double)x[e] * y[e];
+    sum -= exp((double)sink - stats[0]) * stats[1] * product;
   }
   return sum;
 }

@@ -318,8 +318,8 @@ static inline void finish_row(const heed_attention *a, int64_t head,
     sum = sum * gain + weight_of(vf_all(sink - top))[0];
   }
   float over = none ? 0 : 1 / sum;
-  if (a->stats) {
-    float *stats = (float *)a->stats + 2 * (head * a->tq + query);
+  if (a->stats.data) {
+    float *stats = place(&a->stats, head, query);
     stats[0] = top;
     stats[1] = over;
   }

@@ -40,8 +40,7 @@ typedef struct heed_plan {
   const heed_attention_loops *loops;
   heed_attention common;
   bool few; /* forward by the loops for few queries? */
-  heed_layout in[NBACKWARD], out, dq, dk, dv, dbias;
-  char *stats;
+  heed_layout in[NBACKWARD], stats, out, dq, dk, dv, dbias;
   int64_t groups, repeat; /* repeat: query heads of a group */
   heed_tensor *own[NBACKWARD]; /* copies of inputs without whole rows */
   char *room;

@@ -1,0 +1,390 @@
+/*
+ * attention_lanes - what the float32 attention loops share: scratch, what the
+ * queries of a panel see, and how products become scores. Layer: kernel.
+ * Read first: attention.h, attention_panel.h.
+ *
+ * Each lane of a panel is a query: a row of the panel holds what PANEL queries
+ * have to do with one key. Keys are worked on in blocks of at most KEYS.
+ * Example: 6 causal queries over 140 keys stand beside keys 134..139. Blocks
+ * have 70 keys. The panel sees all 70 of the second block (70..139); at its
+ * place 65, key 135, lane 0 becomes -inf; at place 66 lanes 0 and 1.
+ */
+#ifndef HEED_KERNEL_ATTENTION_LANES_H
+#define HEED_KERNEL_ATTENTION_LANES_H
+
+#include <math.h>
+#include <string.h>
+
+#include "kernel/attention.h"
+#include "kernel/attention_panel.h"
+#include "kernel/philox.h"
+
+#define KEYS 128 /* of a block, at most */
+
+/* ---- scratch ------------------------------------------------------------ */
+
+/* Scratch that is handed out from its start; without `start` it is only
+   counted. */
+typedef struct pool {
+  char *start;
+  size_t used;
+} pool;
+
+/* The next n floats; lines of cache stay whole. */
+VEC_INLINE float *cut(pool *p, int64_t n) {
+  float *part = p->start ? (float *)(p->start + p->used) : NULL;
+  p->used += (size_t)padded(n * (int64_t)sizeof *part, 64);
+  return part;
+}
+
+/* A group, and the block of its keys at hand. */
+typedef struct work {
+  const heed_attention *a;
+  int64_t first_key, end_key; /* what the key mask leaves, at its ends */
+  bool limited; /* may rows see other keys than 0 .. tk - 1? */
+  bool listed;  /* is there a bias or a mask? */
+  bool partial; /* may a key have a factor of 0? */
+  int64_t step; /* keys of a block */
+  int64_t from, count; /* keys from .. from + count - 1 */
+  /* of a panel and a block, [keys PANEL]: */
+  float *term; /* what is added to the scores */
+  float *drop; /* drop factors */
+  float *row;  /* [PANEL keys] of either, before it is turned */
+  uint32_t *word;
+} work;
+
+#define ROW_WIDE (KEYS + VF) /* rows do not lie a power of two apart */
+
+/* Even blocks: the last one is hardly smaller than the others. */
+VEC_INLINE int64_t block_step(int64_t tk) {
+  int64_t blocks = (tk + KEYS - 1) / KEYS;
+  return blocks > 0 ? padded((tk + blocks - 1) / blocks, VF) : VF;
+}
+
+/* Cuts what every kind of work needs from the scratch, by the numbers of a
+   call alone: its grids may not be there yet. */
+static work work_cut(const heed_attention *a, pool *room) {
+  work w = {.a = a, .step = block_step(a->tk)};
+  w.term = cut(room, w.step * PANEL);
+  w.drop = cut(room, a->dropout ? w.step * PANEL : 0);
+  w.row = cut(room, PANEL * ROW_WIDE);
+  w.word = (uint32_t *)cut(room, a->dropout ? KEYS + 4 * PHILOX_LANES : 0);
+  return w;
+}
+
+VEC_INLINE float *place(const heed_grid *g, int64_t head, int64_t row) {
+  return (float *)g->data + head * g->head + row * g->row;
+}
+
+static void key_mask_ends(work *w) {
+  const uint8_t *mask = w->a->key_mask.data;
+  int64_t step = w->a->key_mask.column;
+  w->first_key = 0;
+  w->end_key = w->a->tk;
+  if (!mask) return;
+  while (w->end_key > 0 && !mask[(w->end_key - 1) * step]) w->end_key--;
+  while (w->first_key < w->end_key && !mask[w->first_key * step])
+    w->first_key++;
+}
+
+/* Finds out what the description asks for. */
+static void work_begin(work *w) {
+  const heed_attention *a = w->a;
+  int64_t all = a->tq + a->tk;
+  key_mask_ends(w);
+  w->listed = a->bias.data || a->mask.data || a->key_mask.data;
+  w->limited = a->valid.data || a->key_mask.data || a->left < all ||
+               a->right < all;
+  w->partial = w->limited || w->listed || a->dropout;
+}
+
+VEC_INLINE void take_keys(work *w, int64_t from) {
+  w->from = from;
+  w->count = w->a->tk - from < w->step ? w->a->tk - from : w->step;
+}
+
+/* ---- what lanes see ----------------------------------------------------- */
+
+/* Lane l is row row + l of the group and may see keys lo[l] .. hi[l] - 1 at
+   most; lo = hi = 0: none. Lanes behind `count` copy the last one. */
+typedef struct lanes {
+  int64_t row, count;
+  int64_t first, end;        /* all of lo .. hi - 1 */
+  int64_t whole, whole_end;  /* what every lane sees */
+  int32_t lo[PANEL], hi[PANEL];
+  int32_t head[PANEL], query[PANEL];
+} lanes;
+
+static void see(const work *w, lanes *t) {
+  t->first = w->a->tk;
+  t->whole_end = w->a->tk;
+  t->end = t->whole = 0;
+  for (int64_t l = 0; l < t->count; l++) {
+    int64_t lo, hi;
+    heed_attention_range(w->a, t->query[l], &lo, &hi);
+    if (lo < w->first_key) lo = w->first_key;
+    if (hi > w->end_key) hi = w->end_key;
+    if (lo >= hi) lo = hi = 0;
+    t->lo[l] = (int32_t)lo;
+    t->hi[l] = (int32_t)hi;
+    if (lo > t->whole) t->whole = lo;
+    if (hi < t->whole_end) t->whole_end = hi;
+    if (lo == hi) continue;
+    if (lo < t->first) t->first = lo;
+    if (hi > t->end) t->end = hi;
+  }
+  if (t->first > t->end) t->first = t->end;
+}
+
+/* The panel that starts at `row`; `end` is behind the last row. */
+static void lanes_at(const work *w, int64_t row, int64_t end, lanes *t) {
+  int64_t head = row / w->a->tq, query = row % w->a->tq;
+  t->row = row;
+  t->count = end - row < PANEL ? end - row : PANEL;
+  for (int64_t l = 0; l < PANEL; l++) {
+    t->head[l] = (int32_t)head;
+    t->query[l] = (int32_t)query;
+    if (l + 1 < t->count && ++query == w->a->tq) query = 0, head++;
+  }
+  t->first = t->whole = 0;
+  t->end = t->whole_end = w->a->tk;
+  if (!w->limited) return;
+  see(w, t);
+  for (int64_t l = t->count; l < PANEL; l++) {
+    t->lo[l] = t->lo[t->count - 1];
+    t->hi[l] = t->hi[t->count - 1];
+  }
+}
+
+/* Places first .. end - 1 of the block are seen; true when there are any. */
+VEC_INLINE bool seen_of_block(const work *w, const lanes *t, int64_t *first,
+                              int64_t *end) {
+  *first = t->first > w->from ? t->first - w->from : 0;
+  *end = t->end < w->from + w->count ? t->end - w->from : w->count;
+  return *first < *end;
+}
+
+/* The rows of a grid that the lanes stand for. */
+VEC_INLINE void lane_rows(const heed_grid *g, const lanes *t, float **row) {
+  for (int64_t l = 0; l < PANEL; l++) row[l] = place(g, t->head[l], t->query[l]);
+}
+
+/* ---- bias and masks ----------------------------------------------------- */
+
+/* Numbers to add for n keys from key on: the bias, and -inf for what is shut
+   out. Returns whether anything is left. */
+static bool list_row(const heed_attention *a, int64_t head, int64_t query,
+                     int64_t key, int64_t n, float *restrict to) {
+  if (a->bias.data) {
+    const float *bias = place(&a->bias, head, query) + key * a->bias.column;
+    for (int64_t j = 0; j < n; j++) to[j] = bias[j * a->bias.column];
+  } else {
+    memset(to, 0, sizeof *to * (size_t)n);
+  }
+  const heed_grid *grid[] = {&a->mask, &a->key_mask};
+  for (int i = 0; i < 2; i++) {
+    const heed_grid *g = grid[i];
+    if (!g->data) continue;
+    const uint8_t *mask = (const uint8_t *)g->data + head * g->head +
+                          query * g->row + key * g->column;
+    int64_t step = g->column;
+    if (step == 1)
+      for (int64_t j = 0; j < n; j++) to[j] = mask[j] ? to[j] : -INFINITY;
+    else
+      for (int64_t j = 0; j < n; j++)
+        to[j] = mask[j * step] ? to[j] : -INFINITY;
+  }
+  bool any = false;
+  for (int64_t j = 0; j < n; j++) any |= to[j] != -INFINITY;
+  return any;
+}
+
+/* to[j PANEL], j < n, from rows of n numbers, PANEL of them. */
+static void turn_rows(const float *rows, int64_t n, float *to) {
+  for (int64_t j = 0; j < n; j += VF)
+    for (int64_t l = 0; l < PANEL; l += VF) {
+      vf square[VF];
+      UNROLL for (int i = 0; i < VF; i++)
+        square[i] = vf_load(rows + (l + i) * ROW_WIDE + j);
+      turn_square(square);
+      for (int64_t i = 0; i < VF && j + i < n; i++)
+        vf_store(to + (j + i) * PANEL + l, square[i]);
+    }
+}
+
+/* The other way round. */
+static inline void turn_back(const float *from, int64_t n, float *rows) {
+  for (int64_t j = 0; j < n; j += VF)
+    for (int64_t l = 0; l < PANEL; l += VF) {
+      vf square[VF];
+      for (int64_t i = 0; i < VF; i++)
+        square[i] =
+            j + i < n ? vf_load(from + (j + i) * PANEL + l) : (vf){0};
+      turn_square(square);
+      UNROLL for (int i = 0; i < VF; i++)
+        vf_store(rows + (l + i) * ROW_WIDE + j, square[i]);
+    }
+}
+
+VEC_INLINE bool shared(const heed_grid *g, bool one_head) {
+  return !g->data || (g->row == 0 && (g->head == 0 || one_head));
+}
+
+/* w->term for places first .. end - 1. Returns whether a lane is left any. */
+static bool list_terms(const work *w, const lanes *t, int64_t first,
+                       int64_t end) {
+  const heed_attention *a = w->a;
+  int64_t key = w->from + first, n = end - first;
+  bool one_head = t->head[0] == t->head[t->count - 1], any = false;
+  float *to = w->term + first * PANEL;
+  if (shared(&a->bias, one_head) && shared(&a->mask, one_head)) {
+    any = list_row(a, t->head[0], t->query[0], key, n, w->row);
+    for (int64_t j = 0; j < n; j++, to += PANEL) {
+      vf_store(to, vf_all(w->row[j]));
+      vf_store(to + VF, vf_all(w->row[j]));
+    }
+    return any;
+  }
+  for (int64_t l = 0; l < PANEL; l++) {
+    float *row = w->row + l * ROW_WIDE;
+    if (l < t->count)
+      any |= list_row(a, t->head[l], t->query[l], key, n, row);
+    else
+      memcpy(row, row - ROW_WIDE, sizeof *row * (size_t)n);
+  }
+  turn_rows(w->row, n, to);
+  return any;
+}
+
+/* ---- scores ------------------------------------------------------------- */
+
+/* What scores of two vectors go through, lanes beside each other. */
+typedef struct shaping {
+  vi lo[2], hi[2], here[2]; /* places in the block */
+  vf slope[2];              /* of alibi */
+} shaping;
+
+static shaping shaping_of(const work *w, const lanes *t) {
+  const heed_attention *a = w->a;
+  shaping s = {0};
+  int32_t here[PANEL];
+  float slope[PANEL] = {0};
+  for (int64_t l = 0; l < PANEL; l++) {
+    here[l] = (int32_t)(t->query[l] + a->shift - w->from);
+    if (a->alibi.data) slope[l] = *place(&a->alibi, t->head[l], 0);
+  }
+  for (int v = 0; v < 2; v++) {
+    memcpy(&s.here[v], here + v * VF, sizeof s.here[v]);
+    memcpy(&s.lo[v], t->lo + v * VF, sizeof s.lo[v]);
+    memcpy(&s.hi[v], t->hi + v * VF, sizeof s.hi[v]);
+    s.lo[v] -= (int32_t)w->from;
+    s.hi[v] -= (int32_t)w->from;
+    s.slope[v] = vf_load(slope + v * VF);
+  }
+  return s;
+}
+
+/* s[first .. end)[PANEL] holds scaled products; with `slope`, what a softcap
+   makes of them has that derivative. */
+static void bound_scores(const work *w, int64_t first, int64_t end, float *s,
+                         float *slope) {
+  const float cap = (float)w->a->softcap;
+  for (int64_t i = first * PANEL; i < end * PANEL; i += VF) {
+    vf y = vf_tanh(vf_load(s + i) / cap);
+    vf_store(s + i, y * cap);
+    if (slope) vf_store(slope + i, 1.0f - y * y);
+  }
+}
+
+/* Turns scaled products in s[first .. end)[PANEL] into scores, -inf for what
+   a lane may not see. Returns false, maybe early, when that is all. */
+static bool shape_scores(const work *w, const lanes *t, int64_t first,
+                         int64_t end, float *s, float *slope) {
+  const heed_attention *a = w->a;
+  bool cut_off = w->limited && (t->whole > w->from + first ||
+                                t->whole_end < w->from + end);
+  if (w->listed && !list_terms(w, t, first, end)) return false;
+  if (a->softcap > 0) bound_scores(w, first, end, s, slope);
+  if (!cut_off && !w->listed && !a->alibi.data) return true;
+  const shaping by = shaping_of(w, t);
+  for (int64_t j = first; j < end; j++)
+    UNROLL for (int v = 0; v < 2; v++) {
+      float *at = s + j * PANEL + v * VF;
+      const vi place_of = vi_all((int32_t)j);
+      vf x = vf_load(at);
+      if (a->alibi.data)
+        x -= by.slope[v] *
+             vf_abs(__builtin_convertvector(by.here[v] - place_of, vf));
+      if (w->listed) {
+        /* -inf shuts a key out, whatever its score is */
+        vf term = vf_load(w->term + j * PANEL + v * VF);
+        x = vf_pick(term == -INFINITY, term, x + term);
+      }
+      if (cut_off)
+        x = vf_pick((place_of >= by.lo[v]) & (place_of < by.hi[v]), x,
+                    vf_all(-INFINITY));
+      vf_store(at, x);
+    }
+  return true;
+}
+
+/* w->drop for places first .. end - 1. */
+static void draw(const work *w, const lanes *t, int64_t first, int64_t end) {
+  const heed_attention *a = w->a;
+  const float keep = (float)a->keep_factor;
+  /* the words of a row come in fours and start at key 0 */
+  int64_t start = (w->from + first) / 4, skip = (w->from + first) % 4;
+  for (int64_t l = 0; l < t->count; l++) {
+    float *row = w->row + l * ROW_WIDE;
+    philox_words(a->seed, a->first_head + (uint64_t)t->head[l],
+                 (uint32_t)t->query[l], (uint32_t)start,
+                 (skip + end - first + 3) / 4, w->word);
+    for (int64_t j = 0; j < end - first; j++)
+      row[j] = w->word[skip + j] < a->drop_below ? 0 : keep;
+  }
+  turn_rows(w->row, end - first, w->drop + first * PANEL);
+}
+
+/* ---- weights ------------------------------------------------------------ */
+
+#define LOG2_E 1.44269504f
+
+/* 2^y for y <= 0, or NaN; 0 where it is below the normal range. The
+   polynomial is a minimax fit of this project, within 0.6 ulp. */
+VEC_INLINE vf power_of_2(vf y) {
+  const vf shifter = vf_all(0x1.8p23f); /* adding it rounds to an integer */
+  y = vf_max(vf_all(-127.0f), y);       /* there the bits of 2^k are 0 */
+  vf shifted = y + shifter;
+  vu k = (vu)shifted - (vu)shifter;
+  vf r = y - (shifted - shifter);
+  vf p = r * 1.53264729e-4f + 1.33908063e-3f;
+  p = p * r + 9.61850584e-3f;
+  p = p * r + 5.55035993e-2f;
+  p = p * r + 2.40226477e-1f;
+  p = p * r + 6.93147182e-1f;
+  p = p * r + 1.0f;
+  return p * (vf)((k + 127) << 23);
+}
+
+/* e^(x - top), 1 where they are equal; top may not be -inf. */
+VEC_INLINE vf weight_of(vf x, vf top) {
+  return power_of_2((x - top) * LOG2_E);
+}
+
+static bool all_finite(const float *x, int64_t n) {
+  vf bad = {0};
+  int64_t i = 0;
+  for (; i + VF <= n; i += VF) bad += vf_load(x + i) * 0.0f;
+  float rest = 0;
+  for (; i < n; i++) rest += x[i] * 0.0f;
+  return sum_lanes(bad)[0] + rest == 0;
+}
+
+static bool rows_finite(const heed_grid *g, int64_t head, int64_t first,
+                        int64_t n, int64_t d) {
+  for (int64_t i = first; i < first + n; i++)
+    if (!all_finite(place(g, head, i), d)) return false;
+  return true;
+}
+
+#endif
