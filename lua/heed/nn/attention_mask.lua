@@ -221,7 +221,8 @@ end
 -- @param keep what `mask.keep` gave
 -- @return tensor [.. H Tq Tk]
 function mask.weights(func, o, q, k, keep)
-  local s, n = mask.scores(func, o, q, k), k:size(-2)
+  local s, n = mask.scores(func, o, q, k, keep), k:size(-2)
+  if n == 0 then return s end
   local sinks = read_list(func, "sinks", o.sinks, q.dtype)
   if sinks then s, keep = add_sinks(s, keep, sinks) end
   -- a row of -inf only has no softmax: the masked one gives zeros
@@ -234,9 +235,8 @@ end
 -- must not reach a result, not even as 0 * NaN.
 function mask.clean(t, keep)
   if not keep then return t end
-  local seen = keep.ndim > 2 and
-    ops.any(keep, {-3, -2}, true) or ops.any(keep, -2, true)
-  if seen.ndim == 1 then seen = ops.unsqueeze(seen, 1) end
+  while keep.ndim < 3 do keep = ops.unsqueeze(keep, 1) end
+  local seen = ops.any(keep, {-3, -2}, true)
   return ops.where(ops.transpose(seen, -1, -2), t, 0)
 end
 
