@@ -7,6 +7,7 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local product = require "heed.nn.attention_product"
 
 local ops <const> = core.ops
 local fail <const> = check.fail
@@ -170,28 +171,21 @@ function mask.keep(func, o, q, k)
   end
   if o.key_mask then keep = join(keep, over_heads(o.key_mask, 2)) end
   if o.mask then keep = join(keep, o.mask) end
+  -- so that not even a NaN of the key comes through
+  if o.bias then keep = join(keep, ops.ne(o.bias, -math.huge)) end
   return keep
 end
 
--- matmul where each head of b serves several of a: a [.. H M K], b [.. Hk K N].
-local function grouped_matmul(a, b)
-  local heads, shared = a:size(-3), b:size(-3)
-  if heads == shared then return ops.matmul(a, b) end
-  local shape = a.shape
-  local n, rows = #shape, shape[#shape - 1]
-  shape[n - 2], shape[n - 1] = shared, heads // shared * rows
-  local y = ops.matmul(ops.reshape(a, shape), b)
-  shape[n - 2], shape[n - 1], shape[n] = heads, rows, b:size(-1)
-  return ops.reshape(y, shape)
-end
-mask.grouped_matmul = grouped_matmul
-
 --- The scores before the mask.
+-- @param keep what `mask.keep` gave
 -- @return tensor [.. H Tq Tk]
-function mask.scores(func, o, q, k)
+function mask.scores(func, o, q, k, keep)
   local _, _, bias, _, alibi, _, causal = mask.read(func, o, q)
   local scale = o.scale or q:size(-1) > 0 and q:size(-1) ^ -0.5 or 1.0
-  local s = grouped_matmul(ops.mul(q, scale), ops.transpose(k, -1, -2))
+  local finite = product.finite(k)
+  local s = product.scores(ops.mul(q, scale), k, finite)
+  -- the slope of the NaN of a hidden key is NaN too
+  if keep and not finite then s = ops.where(keep, s, 0) end
   if o.softcap and o.softcap > 0 then
     s = ops.mul(ops.tanh(ops.div(s, o.softcap)), o.softcap)
   end
@@ -221,7 +215,8 @@ end
 -- @param keep what `mask.keep` gave
 -- @return tensor [.. H Tq Tk]
 function mask.weights(func, o, q, k, keep)
-  local s, n = mask.scores(func, o, q, k), k:size(-2)
+  local s, n = mask.scores(func, o, q, k, keep), k:size(-2)
+  if n == 0 then return s end
   local sinks = read_list(func, "sinks", o.sinks, q.dtype)
   if sinks then s, keep = add_sinks(s, keep, sinks) end
   -- a row of -inf only has no softmax: the masked one gives zeros
@@ -234,9 +229,8 @@ end
 -- must not reach a result, not even as 0 * NaN.
 function mask.clean(t, keep)
   if not keep then return t end
-  local seen = keep.ndim > 2 and
-    ops.any(keep, {-3, -2}, true) or ops.any(keep, -2, true)
-  if seen.ndim == 1 then seen = ops.unsqueeze(seen, 1) end
+  while keep.ndim < 3 do keep = ops.unsqueeze(keep, 1) end
+  local seen = ops.any(keep, {-3, -2}, true)
   return ops.where(ops.transpose(seen, -1, -2), t, 0)
 end
 

@@ -7,6 +7,7 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local mask = require "heed.nn.attention_mask"
+local product = require "heed.nn.attention_product"
 
 local ops <const> = core.ops
 
@@ -38,7 +39,7 @@ local function attend_openly(func, q, k, v, o, dropout, generator)
   local w = mask.weights(func, o, q, k, keep)
   if not o.score then return nil, w end
   local dropped = ops.dropout(w, dropout, true, generator)
-  return mask.grouped_matmul(dropped, mask.clean(v, keep)), w
+  return product.values(dropped, mask.clean(v, keep)), w
 end
 
 --- Attention without the check of option names, for modules: as
