@@ -262,8 +262,8 @@ static void finish_row(const forward_work *f, int64_t r, int64_t head,
     sum = sum * gain + weight_of(vf_all(sink - top))[0];
   }
   float over = none ? 0 : 1 / sum;
-  if (a->stats) {
-    float *stats = (float *)a->stats + 2 * (f->begin + r);
+  if (a->stats.data) {
+    float *stats = place(&a->stats, head, query);
     stats[0] = top;
     stats[1] = over;
   }

@@ -42,8 +42,9 @@ typedef struct heed_attention {
 
   /* (head, row) or, for k and v, (row); their columns lie side by side */
   heed_grid q, k, v, out;
-  void *stats; /* [heads tq 2]: largest score (-inf: nothing to attend to)
-                  and 1 / sum of e^(score - largest); NULL: not wanted */
+  heed_grid stats; /* (head, row): largest score (-inf: nothing to attend to)
+                      and 1 / sum of e^(score - largest), side by side; NULL:
+                      not wanted */
 
   /* backward: out and dout to read; dq, dk, dvalue to write; dbias to
      add to, with strides of 0 where the bias was broadcast; NULL: not

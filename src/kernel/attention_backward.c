@@ -113,7 +113,7 @@ static void add_bias_gradient(const work *w, const span *t, int64_t r,
 static float weigh_row(const backward_work *b, const span *t, int64_t r,
                        float *s, float *ds) {
   const work *w = &b->w;
-  const float *stats = (float *)w->a->stats + 2 * (t->row + r);
+  const float *stats = row_place(w->a, &w->a->stats, t->row + r);
   shape_scores(w, t, r, s, b->slope);
   if (w->a->dropout) draw(w, t, r);
   vf top = vf_all(stats[0]), over = vf_all(stats[1]), delta = {0};
@@ -138,7 +138,7 @@ static float weigh_row(const backward_work *b, const span *t, int64_t r,
 static void row_backward(const backward_work *b, const span *t, int64_t r,
                          float *s, float *ds) {
   const heed_attention *a = b->w.a;
-  const float *stats = (float *)a->stats + 2 * (t->row + r);
+  const float *stats = row_place(a, &a->stats, t->row + r);
   if (stats[0] == -INFINITY) {
     memset(s + t->first, 0, sizeof *s * (size_t)(t->end - t->first));
     memset(ds + t->first, 0, sizeof *s * (size_t)(t->end - t->first));
@@ -327,7 +327,7 @@ static double sink_gradient(const heed_attention *a, int64_t h) {
   float sink = *place(&a->sinks, h, 0);
   double sum = 0;
   for (int64_t i = 0; i < a->tq; i++) {
-    const float *stats = (const float *)a->stats + 2 * (h * a->tq + i);
+    const float *stats = place(&a->stats, h, i);
     if (stats[0] == -INFINITY) continue;
     sum -= exp((double)sink - stats[0]) * stats[1] *
            dot(a->dv, place(&a->dout, h, i), place(&a->out, h, i));

@@ -136,8 +136,8 @@ static void forward_row(const heed_attention *a, int64_t h, int64_t i,
     over = 1 / sum;
     for (int64_t e = 0; e < a->dv; e++) out[e] *= over;
   }
-  if (a->stats) {
-    double *stats = (double *)a->stats + 2 * (h * a->tq + i);
+  if (a->stats.data) {
+    double *stats = place(&a->stats, h, i);
     stats[0] = m;
     stats[1] = over;
   }
@@ -159,7 +159,7 @@ static void backward_row(const heed_attention *a, int64_t h, int64_t i,
                          const row_room *r) {
   const double *q = place(&a->q, h, i);
   const double *dout = place(&a->dout, h, i);
-  const double *stats = (const double *)a->stats + 2 * (h * a->tq + i);
+  const double *stats = place(&a->stats, h, i);
   double *dq = place(&a->dq, h, i);
   for (int64_t e = 0; e < a->d; e++) dq[e] = 0;
   if (stats[0] == -INFINITY) return;
@@ -201,7 +201,7 @@ static void backward(const heed_attention *a, void *room) {
 static double sink_gradient(const heed_attention *a, int64_t h) {
   double sink = *place(&a->sinks, h, 0), sum = 0;
   for (int64_t i = 0; i < a->tq; i++) {
-    const double *stats = (const double *)a->stats + 2 * (h * a->tq + i);
+    const double *stats = place(&a->stats, h, i);
     if (stats[0] == -INFINITY) continue;
     sum -= exp(sink - stats[0]) * stats[1] *
            dot(a->dv, place(&a->dout, h, i), place(&a->out, h, i));

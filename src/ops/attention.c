@@ -305,7 +305,7 @@ static bool attention_fwd(heed_call *c) {
   bool ok = heed_plan_begin(&p, c, false);
   if (ok) {
     p.out = heed_plan_lay(c->out[0], p.s.nbatch, "crh");
-    if (c->nout > 1) p.stats = heed_tensor_data(c->out[1]);
+    if (c->nout > 1) p.stats = heed_plan_lay(c->out[1], p.s.nbatch, "crh");
     ok = run_forward(&p);
   }
   heed_plan_end(&p);

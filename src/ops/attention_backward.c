@@ -145,7 +145,7 @@ static bool attention_bwd_fwd(heed_call *c) {
     p.dk = heed_plan_lay(c->out[K], n, "crh");
     p.dv = heed_plan_lay(c->out[V], n, "crh");
     p.out = p.in[OUT];
-    p.stats = heed_tensor_data(c->in[STATS]);
+    p.stats = heed_plan_lay(c->in[STATS], n, "crh");
     ok = run_backward(&p, c->nout > 3 ? c->out[3] : NULL);
   }
   heed_plan_end(&p);
@@ -161,8 +161,7 @@ const heed_rule heed_rule_attention_bwd = {
 typedef struct sink_run {
   const heed_attention_loops *loops;
   heed_sizes s;
-  heed_layout sinks, out, dout;
-  char *stats;
+  heed_layout sinks, out, stats, dout;
   heed_tensor *result;
 } sink_run;
 
@@ -178,8 +177,7 @@ static void sink_heads(void *context, int64_t begin, int64_t end,
       a.sinks = heed_plan_grid(&run->sinks, s, entry, head);
       a.out = heed_plan_grid(&run->out, s, entry, head);
       a.dout = heed_plan_grid(&run->dout, s, entry, head);
-      a.stats = run->stats +
-                2 * (entry * s->heads + head) * s->tq * run->out.size;
+      a.stats = heed_plan_grid(&run->stats, s, entry, head);
       sum += run->loops->sink_gradient(&a, 0);
     }
     heed_real_store(run->result->dtype, heed_tensor_data(run->result), head,
@@ -197,7 +195,7 @@ static bool attention_sinks_bwd_fwd(heed_call *c) {
                     .sinks = heed_plan_lay(c->in[0], s.nbatch, "h"),
                     .out = heed_plan_lay(out, s.nbatch, "crh"),
                     .dout = heed_plan_lay(dout, s.nbatch, "crh"),
-                    .stats = heed_tensor_data(c->in[2]),
+                    .stats = heed_plan_lay(c->in[2], s.nbatch, "crh"),
                     .result = c->out[0]};
     heed_parallel(s.heads, heed_plan_grain(s.count * s.tq * (s.dv + 1) + 1),
                   sink_heads, &run);

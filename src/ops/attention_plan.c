@@ -79,13 +79,12 @@ heed_attention heed_plan_group(const heed_plan *p, int64_t g) {
   a.alibi = heed_plan_grid(&p->in[ALIBI], s, entry, head);
   a.sinks = heed_plan_grid(&p->in[SINKS], s, entry, head);
   a.out = heed_plan_grid(&p->out, s, entry, head);
+  a.stats = heed_plan_grid(&p->stats, s, entry, head);
   a.dout = heed_plan_grid(&p->in[GRAD], s, entry, head);
   a.dq = heed_plan_grid(&p->dq, s, entry, head);
   a.dk = heed_plan_grid(&p->dk, s, entry, kv_head);
   a.dvalue = heed_plan_grid(&p->dv, s, entry, kv_head);
   a.dbias = heed_plan_grid(&p->dbias, s, entry, head);
-  if (p->stats)
-    a.stats = p->stats + 2 * (int64_t)a.first_head * s->tq * p->in[Q].size;
   return a;
 }
 

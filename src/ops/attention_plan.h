@@ -39,8 +39,7 @@ typedef struct heed_plan {
   heed_sizes s;
   const heed_attention_loops *loops;
   heed_attention common;
-  heed_layout in[NBACKWARD], out, dq, dk, dv, dbias;
-  char *stats;
+  heed_layout in[NBACKWARD], out, stats, dq, dk, dv, dbias;
   int64_t groups, repeat; /* repeat: query heads of a group */
   heed_tensor *own[NBACKWARD]; /* copies of inputs without whole rows */
   char *room;
