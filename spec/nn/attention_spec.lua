@@ -233,8 +233,8 @@ describe("attention", function()
     assert.equal("scaled_dot_product_attention: valid_lens must be a tensor " ..
       "or a list, got 3", said {valid_lens = 3})
     assert.equal('scaled_dot_product_attention: unknown option "casual"; ' ..
-      "known: alibi, bias, causal, dropout, generator, key_mask, mask, " ..
-      "need_weights, scale, score, sinks, softcap, training, valid_lens, " ..
-      "window", said {casual = true})
+      "known: alibi, bias, causal, cu_seqlens, cu_seqlens_k, dropout, " ..
+      "generator, key_mask, mask, need_weights, scale, score, sinks, " ..
+      "softcap, training, valid_lens, window", said {casual = true})
   end)
 end)

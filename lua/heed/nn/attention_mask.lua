@@ -3,7 +3,7 @@
 -- `read` turns them into the arguments of the fused op, `keep` and `scores`
 -- into tensors for the paths that show or change the weights. Query i stands
 -- beside key i + (Tk - Tq), with causal = "top-left" beside key i; distances
--- are counted from there.
+-- are counted from there. Of packed sequences, each is an attention by itself.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -18,7 +18,7 @@ local mask = {}
 mask.KEYS = {
   causal = true, window = true, valid_lens = true, mask = true,
   key_mask = true, bias = true, alibi = true, softcap = true, sinks = true,
-  scale = true, score = true,
+  scale = true, score = true, cu_seqlens = true, cu_seqlens_k = true,
 }
 
 -- -- single options ----------------------------------------------------------
@@ -124,7 +124,8 @@ function mask.read(func, o, q)
   return o.mask, o.key_mask, o.bias,
     read_list(func, "valid_lens", o.valid_lens, "int64"),
     read_alibi(func, o.alibi, q), read_list(func, "sinks", o.sinks, q.dtype),
-    causal, left, right, o.scale, o.softcap
+    read_list(func, "cu_seqlens", o.cu_seqlens, "int64"),
+    read_list(func, "cu_seqlens_k", o.cu_seqlens_k, "int64"), causal, left, right, o.scale, o.softcap
 end
 
 -- The place of each key relative to its query: [Tq Tk], negative before it.
@@ -152,7 +153,8 @@ end
 -- @return bool tensor that broadcasts to [.. H Tq Tk], true where attending
 -- is allowed, or nil when all of it is
 function mask.keep(func, o, q, k)
-  local _, _, _, lens, _, _, causal, left, right = mask.read(func, o, q)
+  local _, _, _, lens, _, _, _, _, causal, left, right =
+    mask.read(func, o, q)
   local tq, tk = q:size(-2), k:size(-2)
   local keep = nil
   if causal and causal ~= "none" then right = 0 end
@@ -189,7 +191,7 @@ mask.grouped_matmul = grouped_matmul
 --- The scores before the mask.
 -- @return tensor [.. H Tq Tk]
 function mask.scores(func, o, q, k)
-  local _, _, bias, _, alibi, _, causal = mask.read(func, o, q)
+  local _, _, bias, _, alibi, _, _, _, causal = mask.read(func, o, q)
   local scale = o.scale or q:size(-1) > 0 and q:size(-1) ^ -0.5 or 1.0
   local s = grouped_matmul(ops.mul(q, scale), ops.transpose(k, -1, -2))
   if o.softcap and o.softcap > 0 then

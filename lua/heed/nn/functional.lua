@@ -50,11 +50,11 @@ function F.attend(func, q, k, v, o, dropout, generator)
     out, w = attend_openly(func, q, k, v, o, dropout, generator)
   end
   if not out then
-    local mask_, key_mask, bias, lens, alibi, sinks, causal, left, right,
-      scale, softcap = mask.read(func, o, q)
+    local mask_, key_mask, bias, lens, alibi, sinks, cu, cu_k, causal, left,
+      right, scale, softcap = mask.read(func, o, q)
     local seed = dropout > 0 and core.draw(generator) or nil
     out = ops.attention(q, k, v, mask_, key_mask, bias, lens, alibi, sinks,
-      causal, left, right, scale, softcap, dropout, seed)
+      cu, cu_k, causal, left, right, scale, softcap, dropout, seed)
   end
   if o.need_weights then return out, w end
   return out
