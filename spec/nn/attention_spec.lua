@@ -200,7 +200,8 @@ describe("attention", function()
   it("works with sizes of 0", function()
     assert.same({0, 2, 3, 4}, attend(heed.ones(0, 2, 3, 4),
       heed.ones(0, 2, 5, 4), heed.ones(0, 2, 5, 4)).shape)
-    for _, o in ipairs {{}, {need_weights = true, causal = true}} do
+    for _, o in ipairs {{}, {need_weights = true, causal = true},
+        {need_weights = true, sinks = {1.5}}} do
       near(attend(heed.ones(1, 1, 2, 4), heed.ones(1, 1, 0, 4),
         heed.ones(1, 1, 0, 4), o), heed.zeros(1, 1, 2, 4), 0)
     end

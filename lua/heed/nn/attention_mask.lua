@@ -3,7 +3,7 @@
 -- `read` turns them into the arguments of the fused op, `keep` and `scores`
 -- into tensors for the paths that show or change the weights. Query i stands
 -- beside key i + (Tk - Tq), with causal = "top-left" beside key i; distances
--- are counted from there. Of packed sequences, each is an attention by itself.
+-- are counted from there. For packed sequences see attention_packed.lua.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -125,7 +125,8 @@ function mask.read(func, o, q)
     read_list(func, "valid_lens", o.valid_lens, "int64"),
     read_alibi(func, o.alibi, q), read_list(func, "sinks", o.sinks, q.dtype),
     read_list(func, "cu_seqlens", o.cu_seqlens, "int64"),
-    read_list(func, "cu_seqlens_k", o.cu_seqlens_k, "int64"), causal, left, right, o.scale, o.softcap
+    read_list(func, "cu_seqlens_k", o.cu_seqlens_k, "int64"),
+    causal, left, right, o.scale, o.softcap
 end
 
 -- The place of each key relative to its query: [Tq Tk], negative before it.
@@ -229,7 +230,7 @@ function mask.weights(func, o, q, k, keep)
   -- a row of -inf only has no softmax: the masked one gives zeros
   keep = keep or ops.ones({1}, "bool")
   local w = ops.masked_softmax(s, keep)
-  return sinks and ops.slice(w, -1, 1, n) or w
+  return sinks and w:narrow(-1, 1, n) or w
 end
 
 --- k or v with zeros for the keys that no query may see: what stands there
