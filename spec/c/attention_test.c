@@ -147,7 +147,10 @@ static double element(const array *a, const heed_tensor *t, order o,
 
 /* ---- samples ------------------------------------------------------------- */
 
-enum { Q, K, V, MASK, KEY_MASK, BIAS, VALID, ALIBI, SINKS, NINPUT };
+enum {
+  Q, K, V, MASK, KEY_MASK, BIAS, VALID, ALIBI, SINKS, CU_SEQLENS,
+  CU_SEQLENS_K, NINPUT
+};
 enum { NONE, BOTTOM_RIGHT, TOP_LEFT };
 static const char *const causal_word[] = {"none", "bottom-right", "top-left"};
 
@@ -156,6 +159,7 @@ typedef struct sample {
   array in[NINPUT], upstream;
   order layout[NINPUT];
   int causal, left, right;
+  bool valid_by_sequence;
   double scale, softcap, dropout; /* scale 0: left out */
   long long seed;
 } sample;
@@ -182,6 +186,48 @@ static void to_bool(array *a, int percent) {
   for (int64_t i = 0; i < count(a); i++) a->x[i] = chance(percent);
 }
 
+/* Cuts n places into sequences, some of them empty. */
+static array draw_offsets(int64_t sequences, int64_t n) {
+  int64_t dim[] = {1, 1, 1, 1, sequences + 1};
+  array a = array_new(dim, 0, ~(1u << COL));
+  for (int64_t i = 1; i < sequences; i++) a.x[i] = draw_int(0, (int)n);
+  a.x[0] = 0;
+  a.x[sequences] = (double)n;
+  for (int64_t i = 1; i < sequences; i++) /* sorts them */
+    for (int64_t j = i; j > 1 && a.x[j] < a.x[j - 1]; j--) {
+      double x = a.x[j];
+      a.x[j] = a.x[j - 1];
+      a.x[j - 1] = x;
+    }
+  return a;
+}
+
+static int64_t sequences_of(const sample *s) {
+  return s->in[CU_SEQLENS].x ? s->in[CU_SEQLENS].dim[COL] - 1 : 1;
+}
+
+static const array *key_offsets(const sample *s) {
+  return &s->in[s->in[CU_SEQLENS_K].x ? CU_SEQLENS_K : CU_SEQLENS];
+}
+
+/* valid_lens of packed sequences: one a query or one a sequence. */
+static void describe_lengths(sample *s) {
+  int64_t n = sequences_of(s), query[] = {s->b1, s->b2, 1, s->tq, 1};
+  int64_t dim[] = {1, 1, 1, 1, n};
+  s->valid_by_sequence = n == s->tq || chance(50);
+  s->in[VALID] = s->valid_by_sequence
+                     ? array_new(dim, 0, ~(1u << COL))
+                     : array_new(query, s->in[Q].first, 1u << HEAD | 1u << COL);
+  const double *queries = s->in[CU_SEQLENS].x, *keys = key_offsets(s)->x;
+  for (int64_t i = 0; i < count(&s->in[VALID]); i++) {
+    int64_t at = 0, row = i % s->tq;
+    if (s->valid_by_sequence) at = i;
+    else
+      while (row >= queries[at + 1]) at++;
+    s->in[VALID].x[i] = draw_int(0, (int)(keys[at + 1] - keys[at]));
+  }
+}
+
 static void describe(sample *s) {
   int first = s->in[Q].first;
   int64_t all[] = {s->b1, s->b2, s->heads, s->tq, s->tk};
@@ -202,7 +248,9 @@ static void describe(sample *s) {
     for (int64_t i = 0; chance(30) && i < count(&s->in[BIAS]); i += 3)
       s->in[BIAS].x[i] = -INFINITY;
   }
-  if (chance(25)) {
+  if (s->in[CU_SEQLENS].x) {
+    if (chance(25)) describe_lengths(s);
+  } else if (chance(25)) {
     unsigned without = 1u << HEAD | 1u << COL;
     s->in[VALID] = chance(50) ? array_new(query, first, without)
                               : array_new(entry, first, without | 1u << ROW);
@@ -225,12 +273,41 @@ static void sample_free(sample *s) {
   free(s->upstream.x);
 }
 
+/* A query and a key: their sequences, and where they are in them. */
+typedef struct spot {
+  int64_t sequence, key_sequence;
+  int64_t query, key; /* from 0 */
+  int64_t place;      /* of the query among the keys */
+} spot;
+
+static spot spot_of(const sample *s, const int64_t *i) {
+  spot p = {.query = i[ROW], .key = i[COL]};
+  int64_t tq = s->tq, tk = s->tk;
+  if (s->in[CU_SEQLENS].x) {
+    const double *queries = s->in[CU_SEQLENS].x, *keys = key_offsets(s)->x;
+    while (i[ROW] >= queries[p.sequence + 1]) p.sequence++;
+    while (i[COL] >= keys[p.key_sequence + 1]) p.key_sequence++;
+    p.query -= (int64_t)queries[p.sequence];
+    p.key -= (int64_t)keys[p.key_sequence];
+    tq = (int64_t)(queries[p.sequence + 1] - queries[p.sequence]);
+    tk = (int64_t)(keys[p.sequence + 1] - keys[p.sequence]);
+  }
+  p.place = p.query + (s->causal == TOP_LEFT ? 0 : tk - tq);
+  return p;
+}
+
+static double valid_keys(const sample *s, const int64_t *i, int64_t sequence) {
+  int64_t index[] = {0, 0, 0, 0, sequence};
+  return *at(&s->in[VALID], s->valid_by_sequence ? index : i);
+}
+
 static bool may_attend(const sample *s, const int64_t *i) {
-  int64_t place = i[ROW] + (s->causal == TOP_LEFT ? 0 : s->tk - s->tq);
-  if (s->causal && i[COL] > place) return false;
-  if (s->left >= 0 && i[COL] < place - s->left) return false;
-  if (s->right >= 0 && i[COL] > place + s->right) return false;
-  if (s->in[VALID].x && i[COL] >= *at(&s->in[VALID], i)) return false;
+  spot p = spot_of(s, i);
+  if (p.sequence != p.key_sequence) return false;
+  if (s->causal && p.key > p.place) return false;
+  if (s->left >= 0 && p.key < p.place - s->left) return false;
+  if (s->right >= 0 && p.key > p.place + s->right) return false;
+  if (s->in[VALID].x && p.key >= valid_keys(s, i, p.sequence)) return false;
   if (s->in[MASK].x && *at(&s->in[MASK], i) == 0) return false;
   if (s->in[KEY_MASK].x && *at(&s->in[KEY_MASK], i) == 0) return false;
   return !s->in[BIAS].x || *at(&s->in[BIAS], i) != -INFINITY;
@@ -246,19 +323,20 @@ static double score(const sample *s, const int64_t *i) {
   }
   x *= s->scale != 0 ? s->scale : 1 / sqrt((double)s->d);
   if (s->softcap > 0) x = s->softcap * tanh(x / s->softcap);
-  int64_t place = i[ROW] + (s->causal == TOP_LEFT ? 0 : s->tk - s->tq);
+  spot p = spot_of(s, i);
   if (s->in[ALIBI].x)
-    x -= *at(&s->in[ALIBI], i) * fabs((double)(place - i[COL]));
+    x -= *at(&s->in[ALIBI], i) * fabs((double)(p.place - p.key));
   return s->in[BIAS].x ? x + *at(&s->in[BIAS], i) : x;
 }
 
 static double drop_factor(const sample *s, const int64_t *i) {
   uint32_t word[4 * PHILOX_LANES];
   if (s->dropout == 0) return 1;
-  int64_t head = (i[B1] * s->b2 + i[B2]) * s->heads + i[HEAD];
-  philox_words((uint64_t)s->seed, (uint64_t)head, (uint32_t)i[ROW],
-               (uint32_t)(i[COL] / 4), 1, word);
-  return word[i[COL] % 4] < s->dropout * 0x1p32 ? 0 : 1 / (1 - s->dropout);
+  spot p = spot_of(s, i);
+  int64_t entry = (i[B1] * s->b2 + i[B2]) * sequences_of(s) + p.sequence;
+  philox_words((uint64_t)s->seed, (uint64_t)(entry * s->heads + i[HEAD]),
+               (uint32_t)p.query, (uint32_t)(p.key / 4), 1, word);
+  return word[p.key % 4] < s->dropout * 0x1p32 ? 0 : 1 / (1 - s->dropout);
 }
 
 /* One row of the result. */
@@ -313,9 +391,9 @@ static bool run(const sample *s, heed_dtype dtype, bool gradient,
                 result *r) {
   memset(r, 0, sizeof *r);
   for (int i = 0; i < NINPUT; i++) {
-    heed_dtype d = i == MASK || i == KEY_MASK ? HEED_BOOL
-                   : i == VALID               ? HEED_INT64
-                                              : dtype;
+    heed_dtype d = i == MASK || i == KEY_MASK      ? HEED_BOOL
+                   : i == VALID || i >= CU_SEQLENS ? HEED_INT64
+                                                   : dtype;
     if (s->in[i].x)
       r->leaf[i] = leaf_of(&s->in[i], d, s->layout[i],
                            gradient && wants_gradient(i), &r->view[i]);
@@ -425,6 +503,12 @@ static sample random_sample(int tq, int tk, int d) {
   s.tk = draw_int(1, tk);
   s.d = draw_int(1, d);
   s.dv = draw_int(1, d);
+  if (chance(30)) {
+    int sequences = draw_int(1, 4);
+    s.in[CU_SEQLENS] = draw_offsets(sequences, s.tq);
+    if (chance(30)) s.tk = s.tq;
+    else s.in[CU_SEQLENS_K] = draw_offsets(sequences, s.tk);
+  }
   fill(&s, first);
   describe(&s);
   for (int i = Q; i <= V; i++) s.layout[i] = (order)draw_int(0, 2);

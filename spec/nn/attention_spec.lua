@@ -200,7 +200,8 @@ describe("attention", function()
   it("works with sizes of 0", function()
     assert.same({0, 2, 3, 4}, attend(heed.ones(0, 2, 3, 4),
       heed.ones(0, 2, 5, 4), heed.ones(0, 2, 5, 4)).shape)
-    for _, o in ipairs {{}, {need_weights = true, causal = true}} do
+    for _, o in ipairs {{}, {need_weights = true, causal = true},
+        {need_weights = true, sinks = {1.5}}} do
       near(attend(heed.ones(1, 1, 2, 4), heed.ones(1, 1, 0, 4),
         heed.ones(1, 1, 0, 4), o), heed.zeros(1, 1, 2, 4), 0)
     end
@@ -233,8 +234,8 @@ describe("attention", function()
     assert.equal("scaled_dot_product_attention: valid_lens must be a tensor " ..
       "or a list, got 3", said {valid_lens = 3})
     assert.equal('scaled_dot_product_attention: unknown option "casual"; ' ..
-      "known: alibi, bias, causal, dropout, generator, key_mask, mask, " ..
-      "need_weights, scale, score, sinks, softcap, training, valid_lens, " ..
-      "window", said {casual = true})
+      "known: alibi, bias, causal, cu_seqlens, cu_seqlens_k, dropout, " ..
+      "generator, key_mask, mask, need_weights, scale, score, sinks, " ..
+      "softcap, training, valid_lens, window", said {casual = true})
   end)
 end)

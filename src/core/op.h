@@ -13,7 +13,7 @@
 
 #define HEED_MAX_OUT 4
 #define HEED_MAX_PARAM 24
-#define HEED_MAX_KEEP 10
+#define HEED_MAX_KEEP 14
 
 /* What a parameter of a signature takes. */
 typedef enum heed_kind {

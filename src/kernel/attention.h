@@ -52,9 +52,8 @@ typedef struct heed_attention {
   heed_grid dout, dq, dk, dvalue, dbias;
 } heed_attention;
 
-#ifndef HEED_ATTENTION_ROWS
-#define HEED_ATTENTION_ROWS 384 /* at most, of a call of `forward` */
-#endif
+#define HEED_ATTENTION_ROWS 1024 /* at most, of a call of `forward` */
+#define HEED_ATTENTION_STEP 32   /* they are best a multiple of this */
 
 /* So few queries over many keys have loops of their own, and keys are cut into
    splits of so many, apart from each other, to go round all threads. */

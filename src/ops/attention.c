@@ -7,11 +7,11 @@
  * laid out the same way, so that joining the heads again is a view.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/parallel.h"
 #include "ops/attention_plan.h"
 #include "ops/copy.h"
 
@@ -92,36 +92,110 @@ static bool check_per_head(const heed_call *c, int i, const heed_sizes *s) {
                    heed_shape_text(&t->shape));
 }
 
-static bool find_length(const heed_call *c, int64_t tk) {
-  heed_tensor *t = heed_contiguous(c->op->name, c->in[VALID]);
-  if (!t) return false;
-  const int64_t *length = heed_tensor_data(t);
-  int64_t n = heed_tensor_numel(t), i = 0;
-  while (i < n && length[i] >= 0 && length[i] <= tk) i++;
-  long long bad = i < n ? (long long)length[i] : 0;
-  heed_tensor_drop(t);
-  return i == n ||
-         heed_fail("%s: valid_lens must lie in 0..%lld, the number of keys, "
-                   "got %lld", c->op->name, (long long)tk, bad);
+/* -- checks: sequences -- */
+
+/* int64 [N + 1] that ascend from 0 to `size`, the number of `what`. */
+static bool check_offsets(const heed_call *c, int i, int64_t size,
+                          const char *what) {
+  const heed_tensor *t = c->in[i];
+  if (!heed_want_dtype(c, i, HEED_INT64)) return false;
+  const char *op = c->op->name, *name = heed_input_name(c, i);
+  if (t->shape.ndim != 1 || t->shape.dim[0] == 0)
+    return heed_fail("%s: %s must be [N + 1], 0 and then the end of each of N "
+                     "sequences, got %s", op, name,
+                     heed_shape_text(&t->shape));
+  const int64_t *x = heed_tensor_data(t);
+  int64_t last = x[0];
+  if (last != 0)
+    return heed_fail("%s: %s must begin with 0, got %lld", op, name,
+                     (long long)last);
+  for (int64_t k = 1; k < t->shape.dim[0]; k++) {
+    int64_t next = x[k * t->stride[0]];
+    if (next < last)
+      return heed_fail("%s: %s must not descend, got %lld behind %lld", op,
+                       name, (long long)next, (long long)last);
+    last = next;
+  }
+  if (last != size)
+    return heed_fail("%s: %s must end with %lld, the number of %s, got %lld",
+                     op, name, (long long)size, what, (long long)last);
+  return true;
 }
 
-/* int64, one number a batch entry or a query. */
+static bool check_packed(const heed_call *c, const heed_sizes *s) {
+  const heed_tensor *queries = c->in[CU_SEQLENS], *keys = c->in[CU_SEQLENS_K];
+  if (!queries && !keys) return true;
+  if (!queries)
+    return heed_fail("%s: cu_seqlens_k goes with cu_seqlens, which is missing",
+                     c->op->name);
+  if (!check_offsets(c, CU_SEQLENS, s->tq, "queries")) return false;
+  if (!keys)
+    return s->tk == s->tq ||
+           heed_fail("%s: %lld keys for %lld queries are cut apart by "
+                     "cu_seqlens_k, which is missing", c->op->name,
+                     (long long)s->tk, (long long)s->tq);
+  if (!check_offsets(c, CU_SEQLENS_K, s->tk, "keys")) return false;
+  return keys->shape.dim[0] == queries->shape.dim[0] ||
+         heed_fail("%s: cu_seqlens and cu_seqlens_k must tell of as many "
+                   "sequences, got %lld and %lld", c->op->name,
+                   (long long)queries->shape.dim[0] - 1,
+                   (long long)keys->shape.dim[0] - 1);
+}
+
+/* n lengths must lie in 0 .. tk of a sequence. */
+static bool check_lengths(const heed_call *c, const int64_t *length, int64_t n,
+                          int64_t sequence) {
+  int64_t tk = heed_plan_sequence(c->in, sequence).tk, i = 0;
+  while (i < n && length[i] >= 0 && length[i] <= tk) i++;
+  if (i == n) return true;
+  char of[50] = "";
+  if (c->in[CU_SEQLENS])
+    snprintf(of, sizeof of, " of sequence %lld", (long long)sequence + 1);
+  return heed_fail("%s: valid_lens must lie in 0..%lld, the number of keys%s, "
+                   "got %lld", c->op->name, (long long)tk, of,
+                   (long long)length[i]);
+}
+
+static bool check_all_lengths(const heed_call *c, const heed_sizes *s,
+                              const int64_t *length) {
+  bool by_query = heed_plan_valid_by_query(c->in);
+  if (!c->in[CU_SEQLENS])
+    return check_lengths(c, length, s->count * (by_query ? s->tq : 1), 0);
+  for (int64_t i = 0; i < heed_plan_sequences(c->in); i++) {
+    heed_sequence q = heed_plan_sequence(c->in, i);
+    if (!by_query && !check_lengths(c, length + i, 1, i)) return false;
+    for (int64_t entry = 0; by_query && entry < s->count; entry++)
+      if (!check_lengths(c, length + entry * s->tq + q.query, q.tq, i))
+        return false;
+  }
+  return true;
+}
+
+/* int64, one number a query, or one a batch entry or a sequence. */
 static bool check_valid(const heed_call *c, const heed_sizes *s) {
-  const heed_tensor *t = c->in[VALID];
+  heed_tensor *t = c->in[VALID];
   if (!t) return true;
   if (!heed_want_dtype(c, VALID, HEED_INT64)) return false;
+  bool packed = c->in[CU_SEQLENS] != NULL;
   heed_shape entry = {.ndim = s->nbatch}, query;
   memcpy(entry.dim, s->batch, sizeof entry.dim);
   query = entry;
   query.dim[query.ndim++] = s->tq;
+  if (packed)
+    entry = (heed_shape){.ndim = 1, .dim = {heed_plan_sequences(c->in)}};
   if (!heed_shape_equal(&t->shape, &entry) &&
       !heed_shape_equal(&t->shape, &query))
-    return heed_fail("%s: valid_lens must be %s, one number a batch entry, "
-                     "or %s, one a query, got %s", c->op->name,
-                     heed_shape_text(&entry), heed_shape_text(&query),
-                     heed_shape_text(&t->shape));
-  return find_length(c, s->tk);
+    return heed_fail("%s: valid_lens must be %s, one number a %s, or %s, one "
+                     "a query, got %s", c->op->name, heed_shape_text(&entry),
+                     packed ? "sequence" : "batch entry",
+                     heed_shape_text(&query), heed_shape_text(&t->shape));
+  t = heed_contiguous(c->op->name, t);
+  bool ok = t && check_all_lengths(c, s, heed_tensor_data(t));
+  heed_tensor_drop(t);
+  return ok;
 }
+
+/* -- checks: all -- */
 
 static bool check_numbers(const heed_call *c) {
   const heed_attr *attr = c->attr;
@@ -151,9 +225,10 @@ static bool check_description(const heed_call *c, const heed_sizes *s) {
   return check_bool(c, MASK) && check_fits(c, MASK, &scores) &&
          check_bool(c, KEY_MASK) && check_fits(c, KEY_MASK, &keys) &&
          check_like_q(c, BIAS) && check_fits(c, BIAS, &scores) &&
-         check_valid(c, s) && check_like_q(c, ALIBI) &&
-         check_per_head(c, ALIBI, s) && check_like_q(c, SINKS) &&
-         check_per_head(c, SINKS, s) && check_numbers(c);
+         check_packed(c, s) && check_valid(c, s) &&
+         check_like_q(c, ALIBI) && check_per_head(c, ALIBI, s) &&
+         check_like_q(c, SINKS) && check_per_head(c, SINKS, s) &&
+         check_numbers(c);
 }
 
 /* -- attention -- */
@@ -175,6 +250,12 @@ s = softcap * tanh(s / softcap) when there is a softcap, then
 s - slope * |place of i - j| + bias. With sinks, e^sink joins the sum that the
 weights of a query are divided by.
 
+With `cu_seqlens`, the queries and keys of several sequences lie one behind
+the other, and each sequence is an attention by itself, whose queries see no
+keys of another: places, windows and valid_lens count from its own first key,
+Tq and Tk are its own lengths, and of a mask or bias only its own block is
+read. Only what these blocks take is worked on.
+
 Memory grows with Tq + Tk, not with Tq * Tk. The backward pass is fused: it
 cannot be differentiated again, and alibi slopes get no gradient.
 @function attention
@@ -189,9 +270,13 @@ is allowed
 @param bias float tensor that broadcasts to [.. H Tq Tk], added to the scores;
 -inf shuts a key out
 @param valid_lens int64 tensor [..] or [.. Tq]: how many keys, from the first,
-may be seen
+may be seen; with cu_seqlens [N], one a sequence, or [.. Tq]
 @param alibi float tensor [H], slopes
 @param sinks float tensor [H], scores of keys without a value
+@param cu_seqlens int64 tensor [N + 1]: 0, then how many queries there are in
+the sequences up to each, so that sequence n has queries cu_seqlens[n] + 1 ..
+cu_seqlens[n + 1]
+@param cu_seqlens_k the same of keys, cu_seqlens by default
 @param causal `"bottom-right"` or `"top-left"`: no key behind the query's
 place is seen
 @param window_left how many keys before its place a query sees; -1: all
@@ -223,90 +308,121 @@ static bool attention_check(heed_call *c) {
   return true;
 }
 
-/* Groups are cut into `parts` ranges of rows. A part packs the keys anew,
-   which is little beside the work of so many rows. */
+/*
+ * The groups of a sequence are cut into parts: ranges of rows, or, of few
+ * queries, ranges of keys whose sums are joined in the end. They are cut by
+ * the sizes alone: how sums are cut shows in their last bits, which must not
+ * depend on the number of threads.
+ */
+typedef struct forward_cut {
+  bool few;
+  int64_t parts;
+  int64_t step;           /* rows of a part */
+  size_t sums, sums_size; /* of the few: where they are, and of one part */
+} forward_cut;
 
 typedef struct forward_run {
   const heed_plan *p;
-  int64_t parts;
+  forward_cut *cut; /* of each sequence */
+  char *sums;
 } forward_run;
 
-static void forward_parts(void *context, int64_t first, int64_t last,
-                          int worker) {
+/* Parts of whole panels of queries, about as large as each other. */
+static void cut_rows(forward_cut *cut, int64_t rows) {
+  int64_t parts = (rows + HEED_ATTENTION_ROWS - 1) / HEED_ATTENTION_ROWS;
+  if (parts == 0) return;
+  cut->step = (rows + parts - 1) / parts;
+  cut->step = (cut->step + HEED_ATTENTION_STEP - 1) / HEED_ATTENTION_STEP *
+              HEED_ATTENTION_STEP;
+  cut->parts = (rows + cut->step - 1) / cut->step;
+}
+
+static forward_cut cut_groups(const heed_plan *p, int64_t sequence) {
+  heed_attention a = heed_plan_sized(p, sequence);
+  forward_cut cut = {.few = heed_plan_is_few(p, sequence)};
+  if (cut.few) {
+    cut.parts = heed_attention_splits(&a);
+    cut.sums_size = p->loops->few_sums(&a);
+  } else {
+    cut_rows(&cut, a.heads * a.tq);
+  }
+  return cut;
+}
+
+/* The sums of the parts of a group. */
+static char *sums_of(const forward_run *run, const forward_cut *cut,
+                     int64_t group) {
+  return run->sums + cut->sums + cut->sums_size * (size_t)(group * cut->parts);
+}
+
+static void forward_unit(const void *context, int64_t sequence, int64_t unit,
+                         void *room) {
   const forward_run *run = context;
   const heed_plan *p = run->p;
-  void *room = p->room + p->room_size * (size_t)worker;
-  int64_t rows = p->repeat * p->s.tq;
-  for (int64_t part = first; part < last; part++) {
-    int64_t i = part % run->parts;
-    heed_attention a = heed_plan_group(p, part / run->parts);
-    p->loops->forward(&a, rows * i / run->parts, rows * (i + 1) / run->parts,
-                      room);
+  const forward_cut *cut = &run->cut[sequence];
+  int64_t group = unit / cut->parts, part = unit % cut->parts;
+  heed_attention a = heed_plan_group(p, sequence, group);
+  if (cut->few) {
+    int64_t key = part * HEED_ATTENTION_SPLIT;
+    p->loops->few_split(
+        &a, part, (char *)a.k.data + key * a.k.row * p->in[K].size,
+        (char *)a.v.data + key * a.v.row * p->in[V].size,
+        sums_of(run, cut, group), room);
+    return;
   }
+  int64_t begin = part * cut->step, end = begin + cut->step;
+  if (end > a.heads * a.tq) end = a.heads * a.tq;
+  p->loops->forward(&a, begin, end, room);
+}
+
+static void join_group(const void *context, int64_t sequence, int64_t group,
+                       void *room) {
+  (void)room;
+  const forward_run *run = context;
+  heed_attention a = heed_plan_group(run->p, sequence, group);
+  run->p->loops->few_join(&a, sums_of(run, &run->cut[sequence], group));
+}
+
+/* Cuts all groups; returns the bytes of the sums of the few. */
+static size_t cut_all(forward_run *run) {
+  const heed_plan *p = run->p;
+  size_t sums = 0;
+  for (int64_t i = 0; i < p->sequences; i++) {
+    forward_cut cut = cut_groups(p, i);
+    heed_sequence *q = &p->sequence[i];
+    q->units = p->groups * cut.parts;
+    if (q->units > 0) q->work = heed_plan_work(p, i) / (double)cut.parts;
+    cut.sums = sums;
+    sums += (size_t)q->units * cut.sums_size;
+    run->cut[i] = cut;
+  }
+  return sums;
+}
+
+static void join_all(const forward_run *run) {
+  const heed_plan *p = run->p;
+  for (int64_t i = 0; i < p->sequences; i++) {
+    const forward_cut *cut = &run->cut[i];
+    heed_sequence *q = &p->sequence[i];
+    q->units = cut->few ? p->groups : 0;
+    q->work = (double)(p->repeat * q->tq * cut->parts * p->s.dv);
+  }
+  heed_plan_run(p, join_group, run);
 }
 
 static bool run_forward(const heed_plan *p) {
-  int64_t rows = p->repeat * p->s.tq;
-  forward_run run = {p, (rows + HEED_ATTENTION_ROWS - 1) / HEED_ATTENTION_ROWS};
-  if (run.parts < 1) run.parts = 1;
-  heed_parallel(p->groups * run.parts,
-                heed_plan_grain(heed_plan_work(p) / run.parts + 1),
-                forward_parts, &run);
-  return true;
-}
-
-/* Few queries: groups are cut into splits of the keys. How, the shape alone
-   decides: it shows in the last bits of the sums, which must not depend on the
-   number of threads. */
-
-typedef struct few_run {
-  const heed_plan *p;
-  int64_t splits;
-  char *sums;
-  size_t sums_size; /* of one split */
-} few_run;
-
-static void few_units(void *context, int64_t first, int64_t last, int worker) {
-  const few_run *run = context;
-  const heed_plan *p = run->p;
-  void *room = p->room + p->room_size * (size_t)worker;
-  for (int64_t unit = first; unit < last; unit++) {
-    int64_t group = unit / run->splits, split = unit % run->splits;
-    int64_t key = split * HEED_ATTENTION_SPLIT;
-    heed_attention a = heed_plan_group(p, group);
-    size_t group_size = run->sums_size * (size_t)run->splits;
-    p->loops->few_split(
-        &a, split, (char *)a.k.data + key * a.k.row * p->in[K].size,
-        (char *)a.v.data + key * a.v.row * p->in[V].size,
-        run->sums + group_size * (size_t)group, room);
+  size_t cuts = sizeof(forward_cut) * (size_t)p->sequences;
+  forward_run run = {.p = p, .cut = heed_mem_alloc(cuts)};
+  if (!run.cut) return false;
+  size_t sums = cut_all(&run);
+  run.sums = heed_mem_alloc(sums);
+  if (run.sums) {
+    heed_plan_run(p, forward_unit, &run);
+    if (sums > 0) join_all(&run);
   }
-}
-
-static void few_groups(void *context, int64_t first, int64_t last,
-                       int worker) {
-  (void)worker;
-  const few_run *run = context;
-  for (int64_t g = first; g < last; g++) {
-    heed_attention a = heed_plan_group(run->p, g);
-    size_t group_size = run->sums_size * (size_t)run->splits;
-    run->p->loops->few_join(&a, run->sums + group_size * (size_t)g);
-  }
-}
-
-static bool run_few(const heed_plan *p) {
-  few_run run = {.p = p, .splits = heed_attention_splits(&p->common),
-                 .sums_size = p->loops->few_sums(&p->common)};
-  int64_t units = p->groups * run.splits, rows = p->repeat * p->s.tq;
-  size_t bytes = run.sums_size * (size_t)units;
-  run.sums = heed_mem_alloc(bytes);
-  if (!run.sums) return false;
-  heed_parallel(units, heed_plan_grain(heed_plan_work(p) / run.splits + 1),
-                few_units, &run);
-  heed_parallel(p->groups,
-                heed_plan_grain(rows * run.splits * (p->s.dv + 1) + 1),
-                few_groups, &run);
-  heed_mem_free(run.sums, bytes);
-  return true;
+  heed_mem_free(run.cut, cuts);
+  heed_mem_free(run.sums, sums);
+  return run.sums != NULL;
 }
 
 static bool attention_fwd(heed_call *c) {
@@ -316,7 +432,7 @@ static bool attention_fwd(heed_call *c) {
   if (ok) {
     p.out = heed_plan_lay(c->out[0], p.s.nbatch, "crh");
     if (c->nout > 1) p.stats = heed_plan_lay(c->out[1], p.s.nbatch, "crh");
-    ok = p.few ? run_few(&p) : run_forward(&p);
+    ok = run_forward(&p);
   }
   heed_plan_end(&p);
   return ok;
@@ -357,5 +473,6 @@ const heed_rule heed_rule_attention = {
     .check = attention_check, .forward = attention_fwd,
     .backward = attention_rule_bwd, .fused = true,
     .keep = {HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS,
-             HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS},
+             HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS,
+             HEED_ALWAYS},
     .keep_out = {HEED_ALWAYS, HEED_ALWAYS}};

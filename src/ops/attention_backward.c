@@ -27,41 +27,58 @@ static bool attention_bwd_check(heed_call *c) {
  * no more than one team each, and its sum is the result itself. How groups
  * are put into teams depends on the shapes only. Example: bias [H Tq Tk] with
  * 64 batch entries and H = 4: 4 slots of 64 groups, in 2 teams each.
+ *
+ * Packed sequences add to blocks of a slot that lie apart, unless neither its
+ * rows nor its columns are their own: each has teams of its own, and these may
+ * share their sums.
  */
 #define TEAMS 8 /* so many at least, where there are groups for them */
 
 typedef struct backward_run {
   const heed_plan *p;
-  int64_t teams, slots, slot_size;
-  int64_t *order; /* groups, slot by slot; NULL: one group a team */
+  int64_t teams, slots, slot_size; /* teams: of a section */
+  int64_t sections;                /* sequences with teams of their own */
+  int64_t *order; /* groups, by section and slot; NULL: one group a team */
   char *sums;     /* [teams slot_size] where teams > slots */
 } backward_run;
 
-static void backward_groups(const backward_run *run, int64_t team,
-                            void *room) {
+/* Groups are numbered over all sequences. */
+static int64_t all_groups(const heed_plan *p) {
+  return p->sequences * p->groups;
+}
+
+static int64_t members_of(const backward_run *run) {
+  return all_groups(run->p) / run->sections / run->slots;
+}
+
+static void backward_group(const backward_run *run, int64_t group, char *sum,
+                           void *room) {
   const heed_plan *p = run->p;
+  int64_t sequence = group / p->groups;
+  heed_attention a = heed_plan_group(p, sequence, group % p->groups);
+  if (sum) {
+    const heed_sequence *q = &p->sequence[sequence];
+    int64_t offset =
+        q->query * p->dbias.row + q->key * p->dbias.column;
+    a.dbias.data = sum + offset * p->dbias.size;
+  }
+  p->loops->backward(&a, room);
+}
+
+static void backward_team(const void *context, int64_t section, int64_t team,
+                          void *room) {
+  const backward_run *run = context;
   if (!run->order) {
-    heed_attention a = heed_plan_group(p, team);
-    p->loops->backward(&a, room);
+    backward_group(run, section * run->p->groups + team, NULL, room);
     return;
   }
   int64_t each = run->teams / run->slots, part = team % each;
-  int64_t members = p->groups / run->slots, slot = team / each;
-  for (int64_t m = members * part / each; m < members * (part + 1) / each;
-       m++) {
-    heed_attention a = heed_plan_group(p, run->order[slot * members + m]);
-    if (run->sums)
-      a.dbias.data = run->sums + team * run->slot_size * p->dbias.size;
-    p->loops->backward(&a, room);
-  }
-}
-
-static void backward_teams(void *context, int64_t begin, int64_t end,
-                           int worker) {
-  const backward_run *run = context;
-  char *room = run->p->room + run->p->room_size * (size_t)worker;
-  for (int64_t team = begin; team < end; team++)
-    backward_groups(run, team, room);
+  int64_t members = members_of(run);
+  int64_t slot = section * run->slots + team / each;
+  char *sum = NULL;
+  if (run->sums) sum = run->sums + team * run->slot_size * run->p->dbias.size;
+  for (int64_t m = members * part / each; m < members * (part + 1) / each; m++)
+    backward_group(run, run->order[slot * members + m], sum, room);
 }
 
 /* Sets slots and order. */
@@ -72,27 +89,30 @@ static bool find_slots(backward_run *run, const heed_tensor *dbias) {
   for (int i = 0; i < n - 3; i++) batch *= dbias->shape.dim[i];
   run->slots = batch * (by_head ? p->s.kv_heads : 1);
   run->slot_size = heed_tensor_numel(dbias) / run->slots;
-  size_t bytes = sizeof *run->order * (size_t)p->groups;
+  if (p->dbias.row == 0 && p->dbias.column == 0) run->sections = 1;
+  size_t bytes = sizeof *run->order * (size_t)all_groups(p);
   run->order = heed_mem_alloc(bytes);
   if (!run->order) return false;
-  int64_t members = p->groups / run->slots;
-  int64_t *filled = heed_mem_alloc(sizeof *filled * (size_t)run->slots);
+  int64_t members = members_of(run), cells = run->sections * run->slots;
+  int64_t *filled = heed_mem_alloc(sizeof *filled * (size_t)cells);
   if (!filled) return false;
-  memset(filled, 0, sizeof *filled * (size_t)run->slots);
-  for (int64_t g = 0; g < p->groups; g++) {
+  memset(filled, 0, sizeof *filled * (size_t)cells);
+  for (int64_t g = 0; g < all_groups(p); g++) {
+    int64_t entry = g % p->groups / p->s.kv_heads;
     int64_t head = by_head ? g % p->s.kv_heads * p->repeat : 0;
-    int64_t offset = heed_plan_batch(&p->dbias, &p->s, g / p->s.kv_heads) +
+    int64_t offset = heed_plan_batch(&p->dbias, &p->s, entry) +
                      head * p->dbias.head;
-    int64_t slot = offset / run->slot_size;
-    run->order[slot * members + filled[slot]++] = g;
+    int64_t section = run->sections > 1 ? g / p->groups : 0;
+    int64_t cell = section * run->slots + offset / run->slot_size;
+    run->order[cell * members + filled[cell]++] = g;
   }
-  heed_mem_free(filled, sizeof *filled * (size_t)run->slots);
+  heed_mem_free(filled, sizeof *filled * (size_t)cells);
   return true;
 }
 
 static bool alloc_sums(backward_run *run) {
-  int64_t members = run->p->groups / run->slots;
-  int64_t each = (TEAMS + run->slots - 1) / run->slots;
+  int64_t members = members_of(run), cells = run->sections * run->slots;
+  int64_t each = (TEAMS + cells - 1) / cells;
   if (each > members) each = members;
   run->teams = run->slots * each;
   if (each == 1) return true;
@@ -114,21 +134,34 @@ static void gather_bias(const backward_run *run, heed_tensor *dbias) {
   }
 }
 
+/* Tells the share of each section. */
+static void share_work(const backward_run *run) {
+  const heed_plan *p = run->p;
+  double all = 0, groups = (double)all_groups(p) / (double)run->sections;
+  for (int64_t i = 0; i < p->sequences; i++) all += heed_plan_work(p, i);
+  for (int64_t i = 0; i < p->sequences; i++) {
+    double each = run->sections == 1 ? all / (double)p->sequences
+                                     : heed_plan_work(p, i);
+    p->sequence[i].units = i < run->sections ? run->teams : 0;
+    p->sequence[i].work = each * groups / (double)run->teams;
+  }
+}
+
 static bool run_backward(heed_plan *p, heed_tensor *dbias) {
-  backward_run run = {.p = p, .teams = p->groups};
+  backward_run run = {.p = p, .teams = p->groups, .slots = 1,
+                      .sections = p->sequences};
   bool ok = true;
   if (dbias) {
     memset(heed_tensor_data(dbias), 0, dbias->storage->bytes);
     p->dbias = heed_plan_lay(dbias, p->s.nbatch, "crh");
-    if (heed_tensor_numel(dbias) > 0 && p->groups > 0)
+    if (heed_tensor_numel(dbias) > 0 && all_groups(p) > 0)
       ok = find_slots(&run, dbias) && alloc_sums(&run);
   }
-  int64_t work = heed_plan_work(p);
-  if (run.order) work *= p->groups / run.teams;
-  if (ok) heed_parallel(run.teams, heed_plan_grain(work), backward_teams, &run);
+  share_work(&run);
+  if (ok) heed_plan_run(p, backward_team, &run);
   if (ok && run.sums) gather_bias(&run, dbias);
   if (run.order)
-    heed_mem_free(run.order, sizeof *run.order * (size_t)p->groups);
+    heed_mem_free(run.order, sizeof *run.order * (size_t)all_groups(p));
   if (run.sums)
     heed_mem_free(run.sums,
                   (size_t)(run.teams * run.slot_size * p->dbias.size));
@@ -173,11 +206,12 @@ static void sink_heads(void *context, int64_t begin, int64_t end,
   for (int64_t head = begin; head < end; head++) {
     double sum = 0;
     for (int64_t entry = 0; entry < s->count; entry++) {
+      heed_place at = {.entry = entry, .head = head};
       heed_attention a = {.tq = s->tq, .dv = s->dv};
-      a.sinks = heed_plan_grid(&run->sinks, s, entry, head);
-      a.out = heed_plan_grid(&run->out, s, entry, head);
-      a.dout = heed_plan_grid(&run->dout, s, entry, head);
-      a.stats = heed_plan_grid(&run->stats, s, entry, head);
+      a.sinks = heed_plan_grid(&run->sinks, s, at);
+      a.out = heed_plan_grid(&run->out, s, at);
+      a.dout = heed_plan_grid(&run->dout, s, at);
+      a.stats = heed_plan_grid(&run->stats, s, at);
       sum += run->loops->sink_gradient(&a, 0);
     }
     heed_real_store(run->result->dtype, heed_tensor_data(run->result), head,

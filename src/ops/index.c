@@ -13,7 +13,7 @@
 #include "ops/ops.h"
 #include "ops/places.h"
 
-#define MOST HEED_MAX_KEEP /* inputs: x, value and 8 indices */
+#define MOST (2 + HEED_MAX_DIM) /* inputs: x, value and indices */
 
 /* Every index is kept for the gradients of `inputs`. */
 #define KEEP_FROM_1(inputs)                                              \

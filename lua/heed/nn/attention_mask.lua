@@ -3,7 +3,7 @@
 -- `read` turns them into the arguments of the fused op, `keep` and `scores`
 -- into tensors for the paths that show or change the weights. Query i stands
 -- beside key i + (Tk - Tq), with causal = "top-left" beside key i; distances
--- are counted from there.
+-- are counted from there. For packed sequences see attention_packed.lua.
 
 local check = require "heed.check"
 local core = require "heed.core"
@@ -19,7 +19,7 @@ local mask = {}
 mask.KEYS = {
   causal = true, window = true, valid_lens = true, mask = true,
   key_mask = true, bias = true, alibi = true, softcap = true, sinks = true,
-  scale = true, score = true,
+  scale = true, score = true, cu_seqlens = true, cu_seqlens_k = true,
 }
 
 -- -- single options ----------------------------------------------------------
@@ -125,6 +125,8 @@ function mask.read(func, o, q)
   return o.mask, o.key_mask, o.bias,
     read_list(func, "valid_lens", o.valid_lens, "int64"),
     read_alibi(func, o.alibi, q), read_list(func, "sinks", o.sinks, q.dtype),
+    read_list(func, "cu_seqlens", o.cu_seqlens, "int64"),
+    read_list(func, "cu_seqlens_k", o.cu_seqlens_k, "int64"),
     causal, left, right, o.scale, o.softcap
 end
 
@@ -153,7 +155,8 @@ end
 -- @return bool tensor that broadcasts to [.. H Tq Tk], true where attending
 -- is allowed, or nil when all of it is
 function mask.keep(func, o, q, k)
-  local _, _, _, lens, _, _, causal, left, right = mask.read(func, o, q)
+  local _, _, _, lens, _, _, _, _, causal, left, right =
+    mask.read(func, o, q)
   local tq, tk = q:size(-2), k:size(-2)
   local keep = nil
   if causal and causal ~= "none" then right = 0 end
@@ -180,7 +183,7 @@ end
 -- @param keep what `mask.keep` gave
 -- @return tensor [.. H Tq Tk]
 function mask.scores(func, o, q, k, keep)
-  local _, _, bias, _, alibi, _, causal = mask.read(func, o, q)
+  local _, _, bias, _, alibi, _, _, _, causal = mask.read(func, o, q)
   local scale = o.scale or q:size(-1) > 0 and q:size(-1) ^ -0.5 or 1.0
   local finite = product.finite(k)
   local s = product.scores(ops.mul(q, scale), k, finite)
@@ -222,7 +225,7 @@ function mask.weights(func, o, q, k, keep)
   -- a row of -inf only has no softmax: the masked one gives zeros
   keep = keep or ops.ones({1}, "bool")
   local w = ops.masked_softmax(s, keep)
-  return sinks and ops.slice(w, -1, 1, n) or w
+  return sinks and w:narrow(-1, 1, n) or w
 end
 
 --- k or v with zeros for the keys that no query may see: what stands there

@@ -7,6 +7,7 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local mask = require "heed.nn.attention_mask"
+local packed = require "heed.nn.attention_packed"
 local product = require "heed.nn.attention_product"
 
 local ops <const> = core.ops
@@ -42,20 +43,32 @@ local function attend_openly(func, q, k, v, o, dropout, generator)
   return product.values(dropped, mask.clean(v, keep)), w
 end
 
+-- The same for packed sequences, one after the other.
+local function attend_packed(func, q, k, v, o, dropout, generator)
+  local outs, blocks = {}, {}
+  for i, one in ipairs(packed.cut(func, o, q, k, v)) do
+    outs[i], blocks[i] = attend_openly(func, one[1], one[2], one[3], one[4],
+      dropout, generator)
+  end
+  return o.score and ops.cat(outs, -2), packed.diagonal(blocks)
+end
+
 --- Attention without the check of option names, for modules: as
 -- `scaled_dot_product_attention`, with the name to use in messages, and the
 -- dropout beside the options.
 function F.attend(func, q, k, v, o, dropout, generator)
   local out, w
   if o.need_weights or o.score then
-    out, w = attend_openly(func, q, k, v, o, dropout, generator)
+    local openly = (o.cu_seqlens or o.cu_seqlens_k) and attend_packed or
+      attend_openly
+    out, w = openly(func, q, k, v, o, dropout, generator)
   end
   if not out then
-    local mask_, key_mask, bias, lens, alibi, sinks, causal, left, right,
-      scale, softcap = mask.read(func, o, q)
+    local mask_, key_mask, bias, lens, alibi, sinks, cu, cu_k, causal, left,
+      right, scale, softcap = mask.read(func, o, q)
     local seed = dropout > 0 and core.draw(generator) or nil
     out = ops.attention(q, k, v, mask_, key_mask, bias, lens, alibi, sinks,
-      causal, left, right, scale, softcap, dropout, seed)
+      cu, cu_k, causal, left, right, scale, softcap, dropout, seed)
   end
   if o.need_weights then return out, w end
   return out
@@ -86,8 +99,15 @@ end
 -- * `softcap`: bounds the scores by softcap * tanh(score / softcap)
 -- * `sinks`: tensor [H]: scores of keys without a value
 -- * `scale` of the products, 1 / sqrt(D) by default
--- * `score`: function of all scores [.. H Tq Tk], before the mask; a slow path
---   for experiments
+-- * `cu_seqlens`: int64 tensor or list [N + 1], for N sequences that lie one
+--   behind the other in q, k and v, none of which sees another: 0, then how
+--   many queries there are up to the end of each (`F.cu_seqlens` makes it from
+--   lengths); `cu_seqlens_k`: the same of keys, where these are others. Each
+--   sequence is an attention by itself: `causal`, `window`, `alibi` and
+--   `valid_lens` ([N], one a sequence, or [.. Tq]) count from its own first
+--   key; of `mask`, `key_mask` and `bias` its own part is taken
+-- * `score`: function of all scores [.. H Tq Tk], before the mask, called for
+--   each of packed sequences; a slow path for experiments
 -- * `dropout`: probability with which a weight is set to 0; `training = false`
 --   turns it off; `generator` of its seed
 -- * `need_weights`: returns the weights too

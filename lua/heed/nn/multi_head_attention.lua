@@ -9,6 +9,7 @@ local core = require "heed.core"
 local F = require "heed.nn.functional"
 local initialise = require "heed.nn.initialise"
 local mask = require "heed.nn.attention_mask"
+local packed = require "heed.nn.attention_packed"
 local Linear = require "heed.nn.linear"
 local Module = require "heed.nn.module"
 local parameter = require "heed.nn.parameter"
@@ -161,7 +162,8 @@ local function add_steps(self, q, k, v, o)
     check.fail("%s: alibi has no distance to the keys of add_bias_kv and " ..
       "add_zero_attn", NAME)
   end
-  local keep, bias, n = mask.keep(NAME, o, q, k), o.bias, k:size(-2)
+  local find = (o.cu_seqlens or o.cu_seqlens_k) and packed.keep or mask.keep
+  local keep, bias, n = find(NAME, o, q, k), o.bias, k:size(-2)
   if self.bias_k then
     k, v = add_step(self, k, self.bias_k), add_step(self, v, self.bias_v)
   end

@@ -56,6 +56,26 @@ function F.length_mask(lens, length)
   return first_places(lens, length)
 end
 
+--- The offsets of sequences that lie one behind the other, as attention takes
+-- them: 0, then the sum of the lengths up to each.
+-- @param lens integer tensor [N] or list: the length of each sequence
+-- @return int64 tensor [N + 1]
+-- @raise when `lens` are no integers, not [N], or negative
+-- @usage heed.nn.functional.cu_seqlens {3, 5, 2} --> 0 3 8 10
+function F.cu_seqlens(lens)
+  lens = read_lens("cu_seqlens", "lens", lens)
+  if lens.ndim ~= 1 then
+    fail("cu_seqlens: lens must be [N], one length a sequence, got %s",
+      check.shape(lens.shape))
+  end
+  local least = lens:numel() > 0 and lens:min():item() or 0
+  if least < 0 then
+    fail("cu_seqlens: lens must be 0 or more, got %d", least)
+  end
+  return ops.cat({ops.zeros({1}, "int64"),
+    ops.cumsum(ops.to(lens, "int64"), 1)}, 1)
+end
+
 --- x with a value in place of what stands behind the length of each sequence.
 -- Nothing of what stood there reaches a gradient, not even a NaN.
 -- @param x tensor [N .. T ..]: the dimensions of `valid_lens`, then time
