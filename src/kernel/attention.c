@@ -29,7 +29,8 @@
 typedef struct forward_work {
   work w;
   int64_t begin, end, panels; /* rows at hand */
-  bool careful;               /* with the values of this block? */
+  bool loaded;                /* are the keys of this block? */
+  bool careful;               /* with its values? */
   matrix keys, values;
   float *key_room, *value_room;
   lanes *seen;
@@ -79,9 +80,12 @@ static void load_panel(forward_work *f, int64_t p) {
   }
 }
 
-static void load_keys(forward_work *f, int64_t from) {
+/* The keys of a block, when the first panel wants them. */
+static void load_keys(forward_work *f) {
   const heed_attention *a = f->w.a;
-  take_keys(&f->w, from);
+  int64_t from = f->w.from;
+  if (f->loaded) return;
+  f->loaded = true;
   const float *k = place(&a->k, 0, from), *v = place(&a->v, 0, from);
   if (f->panels <= IN_PLACE) {
     f->keys = (matrix){k, a->k.row, PANEL};
@@ -100,7 +104,8 @@ static void soften(forward_work *f, int64_t p, int64_t first, int64_t end,
                    float *shrink) {
   float *s = f->score;
   vf top[2], from[2], sum[2] = {{0}};
-  UNROLL for (int v = 0; v < 2; v++) top[v] = vf_load(f->top + p * PANEL + v * VF);
+  UNROLL for (int v = 0; v < 2; v++)
+    top[v] = vf_load(f->top + p * PANEL + v * VF);
   for (int64_t j = first; j < end; j++)
     UNROLL for (int v = 0; v < 2; v++)
       top[v] = vf_max(vf_load(s + j * PANEL + v * VF), top[v]);
@@ -128,12 +133,15 @@ static void panel_forward(forward_work *f, int64_t p) {
   const lanes *t = &f->seen[p];
   int64_t first, end;
   float shrink[PANEL], *s = f->score;
-  if (!seen_of_block(&f->w, t, &first, &end)) return;
+  if (!seen_of_block(&f->w, t, &first, &end) ||
+      !list_terms(&f->w, t, first, end))
+    return;
+  load_keys(f);
   matrix keys = f->keys;
   keys.data += first * keys.row;
   product(SET, NONE, end - first, a->d, keys, f->q + p * PANEL * a->d,
           s + first * PANEL, NULL);
-  if (!shape_scores(&f->w, t, first, end, s, NULL)) return;
+  shape_scores(&f->w, t, first, end, s, NULL);
   soften(f, p, first, end, shrink);
   if (a->dropout) {
     draw(&f->w, t, first, end);
@@ -203,7 +211,8 @@ static void forward(const heed_attention *a, int64_t begin, int64_t end,
   }
   for (int64_t from = first / f.w.step * f.w.step; from < last;
        from += f.w.step) {
-    load_keys(&f, from);
+    take_keys(&f.w, from, a->tk);
+    f.loaded = false;
     for (int64_t p = 0; p < f.panels; p++) panel_forward(&f, p);
   }
   for (int64_t p = 0; p < f.panels; p++) finish_panel(&f, p);

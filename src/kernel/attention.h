@@ -85,8 +85,12 @@ typedef struct heed_attention_loops {
   void (*few_split)(const heed_attention *a, int64_t split, const void *k,
                     const void *v, void *sums, void *room);
   void (*few_join)(const heed_attention *a, void *sums);
-  /* Writes dq, dk and dvalue whole, and adds to dbias. */
-  void (*backward)(const heed_attention *a, void *room);
+  /* Writes rows first .. end - 1 of dk and dvalue, and dq as if there were
+     only these keys; adds to dbias. Ranges are of backward_keys at least, or
+     of all keys where that is 0. */
+  void (*backward)(const heed_attention *a, int64_t first, int64_t end,
+                   void *room);
+  int64_t backward_keys;
   /* The part of this group in the gradient of the sink of one head. */
   double (*sink_gradient)(const heed_attention *a, int64_t head);
 } heed_attention_loops;

@@ -33,7 +33,8 @@ typedef struct backward_work {
   float *dq;                 /* panels of columns */
   float *top, *over, *delta; /* of its rows; delta is known or not */
   bool known;
-  matrix keys, values;       /* of the block */
+  bool loaded;               /* are the keys of the block? */
+  matrix keys, values;
   float *key_room, *value_room, *dk, *dvalue;
   product_care key_care;
   float *score, *other;      /* of a band: P; D, then dS */
@@ -131,6 +132,19 @@ static void load_span(backward_work *b, int64_t row, int64_t end) {
   memset(b->dq, 0, sizeof *b->dq * (size_t)(b->rows * padded(a->d, PANEL)));
 }
 
+/* The keys of a block, when the first panel wants them. */
+static void load_keys(backward_work *b) {
+  const heed_attention *a = b->w.a;
+  int64_t n = b->w.count, from = b->w.from;
+  if (b->loaded) return;
+  b->loaded = true;
+  b->keys = pack(n, a->d, place(&a->k, 0, from), a->k.row, 1, b->key_room);
+  b->values =
+      pack(n, a->dv, place(&a->v, 0, from), a->v.row, 1, b->value_room);
+  b->key_care =
+      b->w.partial && !rows_finite(&a->k, 0, from, n, a->d) ? LEFT : NONE;
+}
+
 /* ---- weights ------------------------------------------------------------ */
 
 /* Products dout . v in ds, and the dropped P in s, from scores. With dropout
@@ -192,13 +206,15 @@ static void add_bias_gradient(const work *w, const lanes *t, int64_t first,
   }
 }
 
-/* P and dS of panel p, at s and ds; all of them 0 where nothing is seen. */
-static void panel_weights(backward_work *b, int64_t p, float *s, float *ds) {
+/* P and dS of places first .. end - 1 for panel p, at s and ds; false when no
+   key is left. */
+static bool panel_weights(backward_work *b, int64_t p, int64_t first,
+                          int64_t end, float *s, float *ds) {
   const work *w = &b->w;
   const heed_attention *a = w->a;
   const lanes *t = &b->seen[p];
-  int64_t first, end;
-  if (!seen_of_block(w, t, &first, &end)) return;
+  if (!list_terms(w, t, first, end)) return false;
+  load_keys(b);
   matrix keys = b->keys, values = b->values;
   keys.data += first * PANEL;
   values.data += first * PANEL;
@@ -206,12 +222,7 @@ static void panel_weights(backward_work *b, int64_t p, float *s, float *ds) {
           s + first * PANEL, NULL);
   product(SET, NONE, end - first, a->dv, values,
           b->dout.lanes + p * PANEL * a->dv, ds + first * PANEL, NULL);
-  if (!shape_scores(w, t, first, end, s, b->slope)) {
-    size_t bytes = sizeof *s * (size_t)((end - first) * PANEL);
-    memset(s + first * PANEL, 0, bytes);
-    memset(ds + first * PANEL, 0, bytes);
-    return;
-  }
+  shape_scores(w, t, first, end, s, b->slope);
   if (a->dropout) draw(w, t, first, end);
   weigh(b, p, first, end, s, ds);
   differ(b, p, first, end, s, ds);
@@ -221,6 +232,7 @@ static void panel_weights(backward_work *b, int64_t p, float *s, float *ds) {
       vf x = vf_load(ds + i); /* the slope of what is shut out may be NaN */
       vf_store(ds + i, vf_pick(x == 0.0f, x, x * vf_load(b->slope + i)));
     }
+  return true;
 }
 
 /* ---- products ----------------------------------------------------------- */
@@ -290,22 +302,22 @@ static void clear_unseen(float *s, int64_t count, int64_t first,
 
 static void band_backward(backward_work *b, int64_t panel) {
   const heed_attention *a = b->w.a;
+  const int64_t size = b->w.step * PANEL;
   band t = {.panel = panel};
   bool any = false;
   t.panels = b->panels - panel < PANELS ? b->panels - panel : PANELS;
   for (int64_t p = 0; p < t.panels; p++) {
-    if (seen_of_block(&b->w, &b->seen[panel + p], &t.first[p], &t.end[p]))
+    if (seen_of_block(&b->w, &b->seen[panel + p], &t.first[p], &t.end[p]) &&
+        panel_weights(b, panel + p, t.first[p], t.end[p], b->score + p * size,
+                      b->other + p * size))
       any = true;
     else
       t.first[p] = t.end[p] = 0;
   }
   if (!any) return;
   for (int64_t p = 0; p < t.panels; p++) {
-    float *s = b->score + p * b->w.step * PANEL;
-    float *ds = b->other + p * b->w.step * PANEL;
-    clear_unseen(s, b->w.count, t.first[p], t.end[p]);
-    clear_unseen(ds, b->w.count, t.first[p], t.end[p]);
-    panel_weights(b, panel + p, s, ds);
+    clear_unseen(b->score + p * size, b->w.count, t.first[p], t.end[p]);
+    clear_unseen(b->other + p * size, b->w.count, t.first[p], t.end[p]);
   }
   add_sums(b, &t, b->score, &b->dout, a->dv, b->dvalue);
   add_sums(b, &t, b->other, &b->q, a->d, b->dk);
@@ -314,21 +326,16 @@ static void band_backward(backward_work *b, int64_t panel) {
 
 /* ---- all together ------------------------------------------------------- */
 
-static void load_keys(backward_work *b, int64_t from) {
+static void take_block(backward_work *b, int64_t from, int64_t end) {
   const heed_attention *a = b->w.a;
-  take_keys(&b->w, from);
-  int64_t n = b->w.count;
-  b->keys = pack(n, a->d, place(&a->k, 0, from), a->k.row, 1, b->key_room);
-  b->values =
-      pack(n, a->dv, place(&a->v, 0, from), a->v.row, 1, b->value_room);
-  b->key_care =
-      b->w.partial && !rows_finite(&a->k, 0, from, n, a->d) ? LEFT : NONE;
   size_t row = sizeof(float) * (size_t)b->w.step;
+  take_keys(&b->w, from, end);
+  b->loaded = false;
   memset(b->dk, 0, row * (size_t)padded(a->d, PANEL));
   memset(b->dvalue, 0, row * (size_t)padded(a->dv, PANEL));
 }
 
-/* Rows of a grid from panels of `rows` rows; or what is there, and them. */
+/* Rows of dk or dvalue become the sums, or more by them. */
 static void store_keys(const backward_work *b, const heed_grid *g, int64_t d,
                        const float *sums, bool add) {
   for (int64_t i = 0; i < b->w.count; i++)
@@ -347,14 +354,15 @@ static void store_queries(const backward_work *b) {
   }
 }
 
-static void backward(const heed_attention *a, void *room) {
+static void backward(const heed_attention *a, int64_t first, int64_t end,
+                     void *room) {
   backward_work b = backward_cut(a, &(pool){.start = room});
   int64_t rows = a->heads * a->tq;
   work_begin(&b.w);
   for (int64_t row = 0; row < rows || row == 0; row += SPAN) {
     load_span(&b, row, rows);
-    for (int64_t from = 0; from < a->tk; from += b.w.step) {
-      load_keys(&b, from);
+    for (int64_t from = first; from < end; from += b.w.step) {
+      take_block(&b, from, end);
       for (int64_t p = 0; p < b.panels; p += PANELS) band_backward(&b, p);
       store_keys(&b, &a->dk, a->d, b.dk, row > 0);
       store_keys(&b, &a->dvalue, a->dv, b.dvalue, row > 0);
@@ -382,5 +390,6 @@ HEED_FILL(attention_backward) {
   heed_attention_loops *loops = &k->attention[HEED_FLOAT32];
   loops->backward_room = room_size;
   loops->backward = backward;
+  loops->backward_keys = 4 * KEYS;
   loops->sink_gradient = sink_gradient;
 }

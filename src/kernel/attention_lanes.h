@@ -98,9 +98,10 @@ static void work_begin(work *w) {
   w->partial = w->limited || w->listed || a->dropout;
 }
 
-VEC_INLINE void take_keys(work *w, int64_t from) {
+/* The block that starts at `from`; `end` is behind the last key. */
+VEC_INLINE void take_keys(work *w, int64_t from, int64_t end) {
   w->from = from;
-  w->count = w->a->tk - from < w->step ? w->a->tk - from : w->step;
+  w->count = end - from < w->step ? end - from : w->step;
 }
 
 /* ---- what lanes see ----------------------------------------------------- */
@@ -166,7 +167,8 @@ VEC_INLINE bool seen_of_block(const work *w, const lanes *t, int64_t *first,
 
 /* The rows of a grid that the lanes stand for. */
 VEC_INLINE void lane_rows(const heed_grid *g, const lanes *t, float **row) {
-  for (int64_t l = 0; l < PANEL; l++) row[l] = place(g, t->head[l], t->query[l]);
+  for (int64_t l = 0; l < PANEL; l++)
+    row[l] = place(g, t->head[l], t->query[l]);
 }
 
 /* ---- bias and masks ----------------------------------------------------- */
@@ -234,6 +236,7 @@ VEC_INLINE bool shared(const heed_grid *g, bool one_head) {
 static bool list_terms(const work *w, const lanes *t, int64_t first,
                        int64_t end) {
   const heed_attention *a = w->a;
+  if (!w->listed) return true;
   int64_t key = w->from + first, n = end - first;
   bool one_head = t->head[0] == t->head[t->count - 1], any = false;
   float *to = w->term + first * PANEL;
@@ -297,15 +300,14 @@ static void bound_scores(const work *w, int64_t first, int64_t end, float *s,
 }
 
 /* Turns scaled products in s[first .. end)[PANEL] into scores, -inf for what
-   a lane may not see. Returns false, maybe early, when that is all. */
-static bool shape_scores(const work *w, const lanes *t, int64_t first,
+   a lane may not see. list_terms has been there. */
+static void shape_scores(const work *w, const lanes *t, int64_t first,
                          int64_t end, float *s, float *slope) {
   const heed_attention *a = w->a;
   bool cut_off = w->limited && (t->whole > w->from + first ||
                                 t->whole_end < w->from + end);
-  if (w->listed && !list_terms(w, t, first, end)) return false;
   if (a->softcap > 0) bound_scores(w, first, end, s, slope);
-  if (!cut_off && !w->listed && !a->alibi.data) return true;
+  if (!cut_off && !w->listed && !a->alibi.data) return;
   const shaping by = shaping_of(w, t);
   for (int64_t j = first; j < end; j++)
     UNROLL for (int v = 0; v < 2; v++) {
@@ -325,7 +327,6 @@ static bool shape_scores(const work *w, const lanes *t, int64_t first,
                     vf_all(-INFINITY));
       vf_store(at, x);
     }
-  return true;
 }
 
 /* w->drop for places first .. end - 1. */

@@ -60,8 +60,8 @@ static void pack_row(int64_t d, const float *row, float gain, float *to,
 }
 
 /* The other way round; or adds them to what is there. */
-static inline void unpack_row(int64_t d, const float *from, int64_t chunk, float gain,
-                       bool add, float *row) {
+static inline void unpack_row(int64_t d, const float *from, int64_t chunk,
+                              float gain, bool add, float *row) {
   for (; d >= PANEL; d -= PANEL, row += PANEL, from += chunk) {
     vf low = vf_load(from) * gain, high = vf_load(from + VF) * gain;
     vf_store(row, add ? vf_load(row) + low : low);

@@ -190,7 +190,9 @@ static void backward_row(const heed_attention *a, int64_t h, int64_t i,
   }
 }
 
-static void backward(const heed_attention *a, void *room) {
+static void backward(const heed_attention *a, int64_t first, int64_t end,
+                     void *room) {
+  (void)first, (void)end;
   row_room r = room_cut(a, room);
   clear(&a->dk, a->tk, a->d);
   clear(&a->dvalue, a->tk, a->dv);

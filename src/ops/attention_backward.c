@@ -34,8 +34,23 @@ static bool attention_bwd_check(heed_call *c) {
  */
 #define TEAMS 8 /* so many at least, where there are groups for them */
 
+/*
+ * Without the gradient of a bias, groups that are too few to go round are cut
+ * into `ways`, ranges of keys. Each of them but the first has a dq of its own,
+ * and all are added up in order.
+ */
+#define UNITS 8 /* so many at least, where there are keys for them */
+
+typedef struct backward_ways {
+  int64_t count;
+  size_t start, size; /* of the dq of a sequence, and of one of them; bytes */
+} backward_ways;
+
 typedef struct backward_run {
   const heed_plan *p;
+  backward_ways *ways; /* of each sequence, where groups are no teams */
+  char *dq;
+  size_t dq_bytes;
   int64_t teams, slots, slot_size; /* teams: of a section */
   int64_t sections;                /* sequences with teams of their own */
   int64_t *order; /* groups, by section and slot; NULL: one group a team */
@@ -51,6 +66,42 @@ static int64_t members_of(const backward_run *run) {
   return all_groups(run->p) / run->sections / run->slots;
 }
 
+/* Group g of a sequence, one of its ways. */
+static void backward_way(const backward_run *run, int64_t sequence,
+                         int64_t unit, void *room) {
+  const heed_plan *p = run->p;
+  backward_ways ways = run->ways[sequence];
+  int64_t way = unit % ways.count, g = unit / ways.count;
+  heed_attention a = heed_plan_group(p, sequence, g);
+  if (way > 0) {
+    int64_t place = g * (ways.count - 1) + way - 1;
+    a.dq = (heed_grid){run->dq + ways.start + ways.size * (size_t)place,
+                       a.tq * a.d, a.d, 1};
+  }
+  p->loops->backward(&a, a.tk * way / ways.count,
+                     a.tk * (way + 1) / ways.count, room);
+}
+
+/* dq of a group takes in those of its other ways. */
+static void join_ways(const void *context, int64_t sequence, int64_t g,
+                      void *room) {
+  (void)room;
+  const backward_run *run = context;
+  backward_ways ways = run->ways[sequence];
+  heed_attention a = heed_plan_group(run->p, sequence, g);
+  heed_loop2 *add = heed_kernel.binary[HEED_BINARY_add][run->p->dtype];
+  const int64_t size = run->p->in[Q].size;
+  const char *from =
+      run->dq + ways.start + ways.size * (size_t)(g * (ways.count - 1));
+  for (int64_t way = 1; way < ways.count; way++)
+    for (int64_t h = 0; h < a.heads; h++)
+      for (int64_t i = 0; i < a.tq; i++, from += size * a.d) {
+        char *row =
+            (char *)a.dq.data + size * (h * a.dq.head + i * a.dq.row);
+        add(a.d, row, 1, row, 1, from, 1);
+      }
+}
+
 static void backward_group(const backward_run *run, int64_t group, char *sum,
                            void *room) {
   const heed_plan *p = run->p;
@@ -62,14 +113,14 @@ static void backward_group(const backward_run *run, int64_t group, char *sum,
         q->query * p->dbias.row + q->key * p->dbias.column;
     a.dbias.data = sum + offset * p->dbias.size;
   }
-  p->loops->backward(&a, room);
+  p->loops->backward(&a, 0, a.tk, room);
 }
 
 static void backward_team(const void *context, int64_t section, int64_t team,
                           void *room) {
   const backward_run *run = context;
   if (!run->order) {
-    backward_group(run, section * run->p->groups + team, NULL, room);
+    backward_way(run, section, team, room);
     return;
   }
   int64_t each = run->teams / run->slots, part = team % each;
@@ -134,9 +185,44 @@ static void gather_bias(const backward_run *run, heed_tensor *dbias) {
   }
 }
 
+static bool find_ways(backward_run *run) {
+  const heed_plan *p = run->p;
+  int64_t keys = p->loops->backward_keys, all = all_groups(p);
+  run->ways = heed_mem_alloc(sizeof *run->ways * (size_t)p->sequences);
+  if (!run->ways) return false;
+  for (int64_t i = 0; i < p->sequences; i++) {
+    const heed_sequence *q = &p->sequence[i];
+    backward_ways w = {.count = 1, .start = run->dq_bytes};
+    w.size = (size_t)(p->repeat * q->tq * p->s.d * p->in[Q].size);
+    if (keys > 0 && all > 0) w.count = (UNITS + all - 1) / all;
+    if (keys > 0 && w.count > q->tk / keys) w.count = q->tk / keys;
+    if (w.count < 1) w.count = 1;
+    run->dq_bytes += w.size * (size_t)(p->groups * (w.count - 1));
+    run->ways[i] = w;
+  }
+  run->dq = heed_mem_alloc(run->dq_bytes);
+  return run->dq != NULL;
+}
+
+/* Tells the work of adding up what the ways gave. */
+static void share_joins(const backward_run *run) {
+  const heed_plan *p = run->p;
+  for (int64_t i = 0; i < p->sequences; i++) {
+    const backward_ways *w = &run->ways[i];
+    p->sequence[i].units = w->count > 1 ? p->groups : 0;
+    p->sequence[i].work = (double)w->size * (double)(w->count - 1);
+  }
+}
+
 /* Tells the share of each section. */
 static void share_work(const backward_run *run) {
   const heed_plan *p = run->p;
+  for (int64_t i = 0; run->ways && i < p->sequences; i++) {
+    int64_t ways = run->ways[i].count;
+    p->sequence[i].units = p->groups * ways;
+    p->sequence[i].work = heed_plan_work(p, i) / (double)ways;
+  }
+  if (run->ways) return;
   double all = 0, groups = (double)all_groups(p) / (double)run->sections;
   for (int64_t i = 0; i < p->sequences; i++) all += heed_plan_work(p, i);
   for (int64_t i = 0; i < p->sequences; i++) {
@@ -157,9 +243,18 @@ static bool run_backward(heed_plan *p, heed_tensor *dbias) {
     if (heed_tensor_numel(dbias) > 0 && all_groups(p) > 0)
       ok = find_slots(&run, dbias) && alloc_sums(&run);
   }
-  share_work(&run);
-  if (ok) heed_plan_run(p, backward_team, &run);
-  if (ok && run.sums) gather_bias(&run, dbias);
+  if (ok && !run.order) ok = find_ways(&run);
+  if (ok) {
+    share_work(&run);
+    heed_plan_run(p, backward_team, &run);
+    if (run.dq_bytes > 0) {
+      share_joins(&run);
+      heed_plan_run(p, join_ways, &run);
+    }
+    if (run.sums) gather_bias(&run, dbias);
+  }
+  heed_mem_free(run.ways, sizeof *run.ways * (size_t)p->sequences);
+  heed_mem_free(run.dq, run.dq_bytes);
   if (run.order)
     heed_mem_free(run.order, sizeof *run.order * (size_t)all_groups(p));
   if (run.sums)

@@ -206,8 +206,8 @@ void heed_plan_end(heed_plan *p) {
 }
 
 bool heed_plan_begin(heed_plan *p, heed_call *c, bool backward) {
-  *p = (heed_plan){.s = heed_plan_sizes(c->in)};
-  p->loops = &heed_kernel.attention[c->in[Q]->dtype];
+  *p = (heed_plan){.s = heed_plan_sizes(c->in), .dtype = c->in[Q]->dtype};
+  p->loops = &heed_kernel.attention[p->dtype];
   p->groups = p->s.count * p->s.kv_heads;
   p->repeat = p->s.kv_heads ? p->s.heads / p->s.kv_heads : 0;
   set_numbers(p, c->attr);

@@ -58,6 +58,7 @@ typedef struct heed_sequence {
 /* A whole call: what its groups share, and its tensors. */
 typedef struct heed_plan {
   heed_sizes s;
+  heed_dtype dtype; /* of q */
   const heed_attention_loops *loops;
   heed_attention common; /* but for the sizes of a sequence */
   bool top_left;
