@@ -14,7 +14,7 @@
 #include "kernel/attention_lanes.h"
 #include "kernel/kernel.h"
 
-#define SPAN 512          /* rows */
+#define SPAN 1024          /* rows */
 #define BAND 96           /* rows */
 #define PANELS (BAND / PANEL)
 
@@ -147,31 +147,37 @@ static void load_keys(backward_work *b) {
 
 /* ---- weights ------------------------------------------------------------ */
 
-/* Products dout . v in ds, and the dropped P in s, from scores. With dropout
-   P itself goes to b->weight. Where delta is not known, adds up P D. */
-static void weigh(backward_work *b, int64_t p, int64_t first, int64_t end,
-                  float *s, float *ds) {
-  const bool drop = b->w.a->dropout;
+/* From scores s and products dout . v in ds: the dropped P, and dS where delta
+   is known; else D, with P itself at b->weight where there is dropout, and
+   delta. What is not attended to, or dropped, may be NaN in ds: with `partial`
+   it becomes 0. */
+VEC_INLINE void weigh(backward_work *b, int64_t p, int64_t first, int64_t end,
+                      float *s, float *ds, bool known, bool partial) {
+  const bool drop = partial && b->w.a->dropout;
   UNROLL for (int v = 0; v < 2; v++) {
     int64_t l = p * PANEL + v * VF;
     const vf top = vf_load(b->top + l), over = vf_load(b->over + l);
-    vf delta = {0};
+    vf delta = known ? vf_load(b->delta + l) : (vf){0};
     for (int64_t i = first * PANEL + v * VF; i < end * PANEL; i += PANEL) {
       vf weight = weight_of(vf_load(s + i), top) * over, kept = weight;
-      vf dp = vf_load(ds + i);
+      vf x = vf_load(ds + i);
       if (drop) {
         vf factor = vf_load(b->w.drop + i);
         kept *= factor;
-        dp *= factor;
-        vf_store(b->weight + i, weight);
+        x *= factor;
+        if (!known) vf_store(b->weight + i, weight);
       }
-      /* what is not attended to, or dropped, may be NaN in dp */
-      dp = vf_pick(kept == 0.0f, kept, dp);
-      delta += weight * dp;
+      if (partial) x = vf_pick(kept == 0.0f, kept, x);
+      if (known) {
+        x = weight * (x - delta);
+        if (partial) x = vf_pick(weight == 0.0f, weight, x);
+      } else {
+        delta += weight * x;
+      }
       vf_store(s + i, kept);
-      vf_store(ds + i, dp);
+      vf_store(ds + i, x);
     }
-    if (!b->known) vf_store(b->delta + l, delta);
+    if (!known) vf_store(b->delta + l, delta);
   }
 }
 
@@ -186,6 +192,19 @@ static void differ(const backward_work *b, int64_t p, int64_t first,
       vf_store(ds + i,
                vf_pick(x == 0.0f, x, x * (vf_load(ds + i) - delta)));
     }
+  }
+}
+
+/* P and dS from scores and products dout . v. */
+static void weigh_panel(backward_work *b, int64_t p, int64_t first,
+                        int64_t end, float *s, float *ds) {
+  if (!b->known) {
+    weigh(b, p, first, end, s, ds, false, true);
+    differ(b, p, first, end, s, ds);
+  } else if (b->w.partial) {
+    weigh(b, p, first, end, s, ds, true, true);
+  } else {
+    weigh(b, p, first, end, s, ds, true, false);
   }
 }
 
@@ -224,8 +243,7 @@ static bool panel_weights(backward_work *b, int64_t p, int64_t first,
           b->dout.lanes + p * PANEL * a->dv, ds + first * PANEL, NULL);
   shape_scores(w, t, first, end, s, b->slope);
   if (a->dropout) draw(w, t, first, end);
-  weigh(b, p, first, end, s, ds);
-  differ(b, p, first, end, s, ds);
+  weigh_panel(b, p, first, end, s, ds);
   if (a->dbias.data) add_bias_gradient(w, t, first, end, ds);
   if (a->softcap > 0)
     for (int64_t i = first * PANEL; i < end * PANEL; i += VF) {

@@ -187,14 +187,15 @@ static void gather_bias(const backward_run *run, heed_tensor *dbias) {
 
 static bool find_ways(backward_run *run) {
   const heed_plan *p = run->p;
-  int64_t keys = p->loops->backward_keys, all = all_groups(p);
+  int64_t keys = p->loops->backward_keys;
   run->ways = heed_mem_alloc(sizeof *run->ways * (size_t)p->sequences);
   if (!run->ways) return false;
   for (int64_t i = 0; i < p->sequences; i++) {
     const heed_sequence *q = &p->sequence[i];
     backward_ways w = {.count = 1, .start = run->dq_bytes};
     w.size = (size_t)(p->repeat * q->tq * p->s.d * p->in[Q].size);
-    if (keys > 0 && all > 0) w.count = (UNITS + all - 1) / all;
+    if (keys > 0 && p->groups > 0)
+      w.count = (UNITS + p->groups - 1) / p->groups;
     if (keys > 0 && w.count > q->tk / keys) w.count = q->tk / keys;
     if (w.count < 1) w.count = 1;
     run->dq_bytes += w.size * (size_t)(p->groups * (w.count - 1));
