@@ -166,13 +166,17 @@ static heed_dtype common_dtype(const heed_call *c) {
   return result;
 }
 
+static bool takes_halves(const heed_rule *rule, int i) {
+  return rule->moves || rule->halves & HEED_NEED(i);
+}
+
 /* The dtype that input i is computed in, `common` being that of promoting
    inputs. */
 static heed_dtype dtype_of(const heed_call *c, int i, heed_dtype common) {
   const heed_rule *rule = c->op->rule;
   heed_dtype d = c->in[i]->dtype;
   if (rule->promote && !(rule->fixed & HEED_NEED(i))) return common;
-  return !rule->moves && heed_dtype_is_half(d) ? HEED_FLOAT32 : d;
+  return heed_dtype_is_half(d) && !takes_halves(rule, i) ? HEED_FLOAT32 : d;
 }
 
 /* Is every input computed as it is? The frequent case, kept cheap. */
@@ -182,7 +186,7 @@ static bool inputs_fit(const heed_call *c) {
   for (int i = 0; i < c->nin; i++) {
     if (!c->in[i]) continue;
     heed_dtype d = c->in[i]->dtype;
-    if (!rule->moves && heed_dtype_is_half(d)) return false;
+    if (heed_dtype_is_half(d) && !takes_halves(rule, i)) return false;
     if (!rule->promote || rule->fixed & HEED_NEED(i)) continue;
     if (first == HEED_NDTYPE) first = d;
     else if (d != first) return false;

@@ -72,7 +72,8 @@ typedef struct heed_rule {
   bool fused;     /* backward is no op: it cannot be differentiated again */
   int in_place;   /* the result is input in_place - 1 itself, overwritten */
   bool moves;     /* only moves elements: takes float16 and bfloat16 as they
-                     are, which other ops get as float32 */
+                     are, which other ops get as float32 ... */
+  uint32_t halves; /* ... but for these (HEED_NEED), taken as they are */
   bool elementwise; /* forward may write a result of any strides, which may be
                        input 0 itself */
 } heed_rule;

@@ -29,7 +29,8 @@
 typedef struct forward_work {
   work w;
   int64_t begin, end, panels; /* rows at hand */
-  bool loaded;                /* are the keys of this block? */
+  bool copies;                /* are keys copied? */
+  bool loaded;                /* are those of this block? */
   bool careful;               /* with its values? */
   matrix keys, values;
   float *key_room, *value_room;
@@ -45,9 +46,10 @@ static forward_work forward_cut(const heed_attention *a, pool *room) {
   int64_t rows = a->heads * a->tq;
   if (rows > HEED_ATTENTION_ROWS) rows = HEED_ATTENTION_ROWS;
   int64_t panels = (rows + PANEL - 1) / PANEL, lanes_all = panels * PANEL;
-  bool copy = panels > IN_PLACE;
-  f.key_room = cut(room, copy ? f.w.step * padded(a->d, PANEL) : 0);
-  f.value_room = cut(room, copy ? f.w.step * padded(a->dv, PANEL) : 0);
+  f.copies = panels > IN_PLACE || a->k_dtype != HEED_FLOAT32 ||
+             a->v_dtype != HEED_FLOAT32;
+  f.key_room = cut(room, f.copies ? f.w.step * padded(a->d, PANEL) : 0);
+  f.value_room = cut(room, f.copies ? f.w.step * padded(a->dv, PANEL) : 0);
   f.seen = (lanes *)cut(
       room, panels * (int64_t)(sizeof(lanes) / sizeof(float) + 1));
   f.begun = (bool *)cut(room, panels);
@@ -68,11 +70,10 @@ static size_t room_size(const heed_attention *a) {
 static void load_panel(forward_work *f, int64_t p) {
   const heed_attention *a = f->w.a;
   lanes *t = &f->seen[p];
-  float *row[PANEL];
+  const float *row[PANEL];
   lanes_at(&f->w, f->begin + p * PANEL, f->end, t);
-  lane_rows(&a->q, t, row);
-  turn_in(t->count, a->d, (const float *const *)row, (float)a->scale,
-          f->q + p * PANEL * a->d);
+  lane_queries(&f->w, t, row);
+  turn_in(t->count, a->d, row, (float)a->scale, f->q + p * PANEL * a->d);
   f->begun[p] = false;
   for (int64_t l = p * PANEL; l < (p + 1) * PANEL; l++) {
     f->top[l] = -INFINITY;
@@ -82,20 +83,18 @@ static void load_panel(forward_work *f, int64_t p) {
 
 /* The keys of a block, when the first panel wants them. */
 static void load_keys(forward_work *f) {
-  const heed_attention *a = f->w.a;
-  int64_t from = f->w.from;
+  const work *w = &f->w;
+  const heed_attention *a = w->a;
   if (f->loaded) return;
   f->loaded = true;
-  const float *k = place(&a->k, 0, from), *v = place(&a->v, 0, from);
-  if (f->panels <= IN_PLACE) {
-    f->keys = (matrix){k, a->k.row, PANEL};
-    f->values = (matrix){v, a->v.row, PANEL};
+  if (f->copies) {
+    f->keys = pack(w, &a->k, a->k_dtype, a->d, f->key_room);
+    f->values = pack(w, &a->v, a->v_dtype, a->dv, f->value_room);
   } else {
-    f->keys = pack(f->w.count, a->d, k, a->k.row, 1, f->key_room);
-    f->values = pack(f->w.count, a->dv, v, a->v.row, 1, f->value_room);
+    f->keys = (matrix){place(&a->k, 0, w->from), a->k.row, PANEL};
+    f->values = (matrix){place(&a->v, 0, w->from), a->v.row, PANEL};
   }
-  f->careful =
-      f->w.partial && !rows_finite(&a->v, 0, from, f->w.count, a->dv);
+  f->careful = w->partial && !block_finite(w, &a->v, a->v_dtype, a->dv);
 }
 
 /* Scores in s[first .. end)[PANEL] of panel p become weights e^(s - top);

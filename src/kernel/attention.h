@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heed.h"
+
 /* Element (head, row, column) lies at data + head * head_stride + ...; a
    stride is 0 where all share the element. data is NULL where left out. */
 typedef struct heed_grid {
@@ -40,8 +42,11 @@ typedef struct heed_attention {
   double keep_factor;  /* of the keys that stay */
   uint64_t seed, first_head; /* of the words; heads count over the batch */
 
-  /* (head, row) or, for k and v, (row); their columns lie side by side */
+  /* (head, row) or, for k and v, (row); their columns lie side by side. q, k
+     and v may be halves where the loops are those of float32; strides are in
+     elements of their own dtypes. */
   heed_grid q, k, v, out;
+  heed_dtype q_dtype, k_dtype, v_dtype;
   heed_grid stats; /* (head, row): largest score (-inf: nothing to attend to)
                       and 1 / sum of e^(score - largest), side by side; NULL:
                       not wanted */

@@ -79,12 +79,9 @@ static size_t room_size(const heed_attention *a) {
 
 /* Panel p of a span, from d columns of its rows. */
 static void load_rows(const backward_work *b, span *s, int64_t p, int64_t d,
-                      const heed_grid *g, float gain) {
+                      const float *const *row, float gain) {
   const lanes *t = &b->seen[p];
-  float *row[PANEL];
-  lane_rows(g, t, row);
-  turn_in(t->count, d, (const float *const *)row, gain,
-          s->lanes + p * PANEL * d);
+  turn_in(t->count, d, row, gain, s->lanes + p * PANEL * d);
   for (int64_t l = 0; l < t->count; l++) {
     pack_row(d, row[l], gain, s->columns + (p * PANEL + l) * PANEL,
              b->rows * PANEL);
@@ -119,8 +116,12 @@ static void load_span(backward_work *b, int64_t row, int64_t end) {
   for (int64_t p = 0; p < b->panels; p++) {
     lanes *t = &b->seen[p];
     lanes_at(&b->w, row + p * PANEL, row + b->rows, t);
-    load_rows(b, &b->q, p, a->d, &a->q, (float)a->scale);
-    load_rows(b, &b->dout, p, a->dv, &a->dout, 1);
+    const float *query[PANEL];
+    float *dout[PANEL];
+    lane_queries(&b->w, t, query);
+    load_rows(b, &b->q, p, a->d, query, (float)a->scale);
+    lane_rows(&a->dout, t, dout);
+    load_rows(b, &b->dout, p, a->dv, (const float *const *)dout, 1);
     for (int64_t l = 0; l < PANEL; l++) {
       const float *stats = place(&a->stats, t->head[l], t->query[l]);
       bool any = l < t->count && stats[0] != -INFINITY;
@@ -134,15 +135,14 @@ static void load_span(backward_work *b, int64_t row, int64_t end) {
 
 /* The keys of a block, when the first panel wants them. */
 static void load_keys(backward_work *b) {
-  const heed_attention *a = b->w.a;
-  int64_t n = b->w.count, from = b->w.from;
+  const work *w = &b->w;
+  const heed_attention *a = w->a;
   if (b->loaded) return;
   b->loaded = true;
-  b->keys = pack(n, a->d, place(&a->k, 0, from), a->k.row, 1, b->key_room);
-  b->values =
-      pack(n, a->dv, place(&a->v, 0, from), a->v.row, 1, b->value_room);
-  b->key_care =
-      b->w.partial && !rows_finite(&a->k, 0, from, n, a->d) ? LEFT : NONE;
+  b->keys = pack(w, &a->k, a->k_dtype, a->d, b->key_room);
+  b->values = pack(w, &a->v, a->v_dtype, a->dv, b->value_room);
+  bool careful = w->partial && !block_finite(w, &a->k, a->k_dtype, a->d);
+  b->key_care = careful ? LEFT : NONE;
 }
 
 /* ---- weights ------------------------------------------------------------ */

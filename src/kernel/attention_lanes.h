@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "kernel/attention.h"
 #include "kernel/attention_panel.h"
 #include "kernel/philox.h"
@@ -51,7 +52,11 @@ typedef struct work {
   float *drop; /* drop factors */
   float *row;  /* [PANEL keys] of either, before it is turned */
   uint32_t *word;
+  float *halves; /* PANEL rows of halves, as floats */
 } work;
+
+/* VF halves */
+typedef uint16_t vec_short __attribute__((vector_size(VEC_BYTES / 2)));
 
 #define ROW_WIDE (KEYS + VF) /* rows do not lie a power of two apart */
 
@@ -69,11 +74,37 @@ static work work_cut(const heed_attention *a, pool *room) {
   w.drop = cut(room, a->dropout ? w.step * PANEL : 0);
   w.row = cut(room, PANEL * ROW_WIDE);
   w.word = (uint32_t *)cut(room, a->dropout ? KEYS + 4 * PHILOX_LANES : 0);
+  w.halves = cut(room, PANEL * (a->d > a->dv ? a->d : a->dv));
   return w;
 }
 
 VEC_INLINE float *place(const heed_grid *g, int64_t head, int64_t row) {
   return (float *)g->data + head * g->head + row * g->row;
+}
+
+static void read_halves(heed_dtype dtype, const uint16_t *from, int64_t n,
+                        float *to) {
+  int64_t i = 0;
+  if (dtype == HEED_BFLOAT16) {
+    for (; i + VF <= n; i += VF) {
+      vec_short x;
+      memcpy(&x, from + i, sizeof x);
+      vf_store(to + i, (vf)(__builtin_convertvector(x, vu) << 16));
+    }
+    for (; i < n; i++) to[i] = heed_bfloat16_to_float(from[i]);
+  } else {
+    for (; i < n; i++) to[i] = heed_float16_to_float(from[i]);
+  }
+}
+
+/* d numbers of a row: where they are, or from halves, at `room`. */
+VEC_INLINE const float *read_row(const heed_grid *g, heed_dtype dtype,
+                                 int64_t head, int64_t row, int64_t d,
+                                 float *room) {
+  int64_t at = head * g->head + row * g->row;
+  if (dtype == HEED_FLOAT32) return (const float *)g->data + at;
+  read_halves(dtype, (const uint16_t *)g->data + at, d, room);
+  return room;
 }
 
 static void key_mask_ends(work *w) {
@@ -163,6 +194,29 @@ VEC_INLINE bool seen_of_block(const work *w, const lanes *t, int64_t *first,
   *first = t->first > w->from ? t->first - w->from : 0;
   *end = t->end < w->from + w->count ? t->end - w->from : w->count;
   return *first < *end;
+}
+
+/* The rows of q that the lanes stand for. */
+VEC_INLINE void lane_queries(const work *w, const lanes *t,
+                             const float **row) {
+  const heed_attention *a = w->a;
+  for (int64_t l = 0; l < PANEL; l++)
+    row[l] = read_row(&a->q, a->q_dtype, t->head[l], t->query[l], a->d,
+                      w->halves + l * a->d);
+}
+
+/* Keys, or values, of the block, copied to panels. */
+static matrix pack(const work *w, const heed_grid *g, heed_dtype dtype,
+                   int64_t d, float *to) {
+  matrix m = {to, PANEL, PANEL * w->count};
+  const int64_t size = dtype == HEED_FLOAT32 ? 4 : 2;
+  for (int64_t i = 0; i < w->count; i++, to += PANEL) {
+    int64_t row = w->from + i;
+    if (i + AHEAD < w->count)
+      fetch(size * d, (const char *)g->data + size * (row + AHEAD) * g->row);
+    pack_row(d, read_row(g, dtype, 0, row, d, w->halves), 1, to, m.chunk);
+  }
+  return m;
 }
 
 /* The rows of a grid that the lanes stand for. */
@@ -381,10 +435,11 @@ static bool all_finite(const float *x, int64_t n) {
   return sum_lanes(bad)[0] + rest == 0;
 }
 
-static bool rows_finite(const heed_grid *g, int64_t head, int64_t first,
-                        int64_t n, int64_t d) {
-  for (int64_t i = first; i < first + n; i++)
-    if (!all_finite(place(g, head, i), d)) return false;
+/* Are all keys, or values, of the block? */
+static bool block_finite(const work *w, const heed_grid *g, heed_dtype dtype,
+                         int64_t d) {
+  for (int64_t i = w->from; i < w->from + w->count; i++)
+    if (!all_finite(read_row(g, dtype, 0, i, d, w->halves), d)) return false;
   return true;
 }
 

@@ -42,9 +42,8 @@ VEC_INLINE const float *matrix_at(matrix m, int64_t i, int64_t j) {
 #define AHEAD 8 /* rows that are asked for before they are needed */
 
 /* Rows far apart are nothing that a processor foresees. */
-VEC_INLINE void fetch(int64_t d, const float *row) {
-  for (int64_t e = 0; e < d; e += 64 / (int64_t)sizeof *row)
-    __builtin_prefetch(row + e);
+VEC_INLINE void fetch(int64_t bytes, const char *row) {
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(row + i);
 }
 
 /* Copies a row of d numbers times gain to a row of panels that lie `chunk`
@@ -69,17 +68,6 @@ static inline void unpack_row(int64_t d, const float *from, int64_t chunk,
   }
   for (int64_t e = 0; e < d; e++)
     row[e] = from[e] * gain + (add ? row[e] : 0);
-}
-
-/* n rows into panels, one behind the other. */
-static matrix pack(int64_t n, int64_t d, const float *rows, int64_t stride,
-                   float gain, float *to) {
-  matrix m = {to, PANEL, PANEL * n};
-  for (int64_t i = 0; i < n; i++, rows += stride, to += PANEL) {
-    if (i + AHEAD < n) fetch(d, rows + AHEAD * stride);
-    pack_row(d, rows, gain, to, m.chunk);
-  }
-  return m;
 }
 
 /* A panel of lanes from up to PANEL rows of d numbers times gain: to[e *

@@ -22,7 +22,8 @@ static bool check_qkv(const heed_call *c) {
   int n = q->shape.ndim;
   for (int i = Q; i <= V; i++)
     if (!heed_want_float(c, i) || !heed_want_ndim(c, i, 3)) return false;
-  if (k->dtype != q->dtype || v->dtype != q->dtype)
+  heed_dtype dtype = heed_plan_dtype(q);
+  if (heed_plan_dtype(k) != dtype || heed_plan_dtype(v) != dtype)
     return heed_fail("%s: q, k and v must have one dtype, got %s, %s and %s",
                      c->op->name, heed_dtype_name(q->dtype),
                      heed_dtype_name(k->dtype), heed_dtype_name(v->dtype));
@@ -78,9 +79,10 @@ static bool check_bool(const heed_call *c, int i) {
 
 static bool check_like_q(const heed_call *c, int i) {
   const heed_tensor *t = c->in[i];
-  if (!t || t->dtype == c->in[Q]->dtype) return true;
+  heed_dtype dtype = heed_plan_dtype(c->in[Q]);
+  if (!t || t->dtype == dtype) return true;
   return heed_fail("%s: %s must be %s like q, got %s", c->op->name,
-                   heed_input_name(c, i), heed_dtype_name(c->in[Q]->dtype),
+                   heed_input_name(c, i), heed_dtype_name(dtype),
                    heed_tensor_text(t));
 }
 
@@ -259,7 +261,8 @@ read. Only what these blocks take is worked on.
 Memory grows with Tq + Tk, not with Tq * Tk. The backward pass is fused: it
 cannot be differentiated again, and alibi slopes get no gradient.
 @function attention
-@param q float tensor [.. H Tq D]
+@param q float tensor [.. H Tq D]; q, k and v may be halves beside float32,
+each as it is: sums are in float32
 @param k float tensor [.. Hk Tk D]; query head h (from 0) uses head
 floor(h / (H / Hk))
 @param v float tensor [.. Hk Tk Dv]
@@ -302,9 +305,9 @@ static bool attention_check(heed_call *c) {
   heed_shape shape = c->in[Q]->shape, stats = shape;
   int last = shape.ndim - 1;
   shape.dim[last] = s.dv;
-  heed_out(c, 0, c->in[Q]->dtype, &shape);
+  heed_out(c, 0, heed_plan_dtype(c->in[Q]), &shape);
   stats.dim[last] = 2;
-  if (c->need) heed_out(c, 1, c->in[Q]->dtype, &stats);
+  if (c->need) heed_out(c, 1, c->result[0].dtype, &stats);
   return true;
 }
 
@@ -472,6 +475,7 @@ static bool attention_rule_bwd(heed_rule_call *r) {
 const heed_rule heed_rule_attention = {
     .check = attention_check, .forward = attention_fwd,
     .backward = attention_rule_bwd, .fused = true,
+    .halves = HEED_PLAN_HALVES,
     .keep = {HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS,
              HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS, HEED_ALWAYS,
              HEED_ALWAYS},

@@ -15,7 +15,8 @@
 /* -- attention_bwd: gradients of q, k, v and, when asked for, bias -- */
 
 static bool attention_bwd_check(heed_call *c) {
-  for (int i = Q; i <= V; i++) heed_out_like(c, i, c->in[i]);
+  for (int i = Q; i <= V; i++)
+    heed_out(c, i, heed_plan_dtype(c->in[i]), &c->in[i]->shape);
   if (c->attr[NATTR].i) heed_out_like(c, 3, c->in[BIAS]);
   return true;
 }
@@ -282,7 +283,8 @@ static bool attention_bwd_fwd(heed_call *c) {
 }
 
 const heed_rule heed_rule_attention_bwd = {
-    .check = attention_bwd_check, .forward = attention_bwd_fwd};
+    .check = attention_bwd_check, .forward = attention_bwd_fwd,
+    .halves = HEED_PLAN_HALVES};
 
 /* -- attention_sinks_bwd -- */
 

@@ -120,7 +120,9 @@ heed_attention heed_plan_sized(const heed_plan *p, int64_t sequence) {
 
 bool heed_plan_is_few(const heed_plan *p, int64_t sequence) {
   heed_attention a = heed_plan_sized(p, sequence);
-  return p->loops->few_split && heed_attention_is_few(&a);
+  bool halves = a.q_dtype != p->dtype || a.k_dtype != p->dtype ||
+                a.v_dtype != p->dtype;
+  return p->loops->few_split && !halves && heed_attention_is_few(&a);
 }
 
 /* -- groups -- */
@@ -206,11 +208,15 @@ void heed_plan_end(heed_plan *p) {
 }
 
 bool heed_plan_begin(heed_plan *p, heed_call *c, bool backward) {
-  *p = (heed_plan){.s = heed_plan_sizes(c->in), .dtype = c->in[Q]->dtype};
+  *p = (heed_plan){.s = heed_plan_sizes(c->in),
+                   .dtype = heed_plan_dtype(c->in[Q])};
   p->loops = &heed_kernel.attention[p->dtype];
   p->groups = p->s.count * p->s.kv_heads;
   p->repeat = p->s.kv_heads ? p->s.heads / p->s.kv_heads : 0;
   set_numbers(p, c->attr);
+  p->common.q_dtype = c->in[Q]->dtype;
+  p->common.k_dtype = c->in[K]->dtype;
+  p->common.v_dtype = c->in[V]->dtype;
   int n = p->s.nbatch;
   p->in[MASK] = heed_plan_lay(c->in[MASK], n, "crh");
   p->in[KEY_MASK] = heed_plan_lay(c->in[KEY_MASK], n, "c");

@@ -58,7 +58,7 @@ typedef struct heed_sequence {
 /* A whole call: what its groups share, and its tensors. */
 typedef struct heed_plan {
   heed_sizes s;
-  heed_dtype dtype; /* of q */
+  heed_dtype dtype; /* in which it is computed */
   const heed_attention_loops *loops;
   heed_attention common; /* but for the sizes of a sequence */
   bool top_left;
@@ -72,6 +72,14 @@ typedef struct heed_plan {
 } heed_plan;
 
 heed_sizes heed_plan_sizes(heed_tensor *const *in);
+
+/* Inputs that may be halves, see heed_rule. */
+#define HEED_PLAN_HALVES (HEED_NEED(Q) | HEED_NEED(K) | HEED_NEED(V))
+
+/* The dtype in which t is computed: halves are in float32. */
+static inline heed_dtype heed_plan_dtype(const heed_tensor *t) {
+  return heed_dtype_is_half(t->dtype) ? HEED_FLOAT32 : t->dtype;
+}
 
 /* `axes` names the last dimensions from behind: c column, r row, h head, s
    sequence; the others are the batch. */

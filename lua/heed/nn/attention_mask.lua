@@ -86,10 +86,15 @@ function mask.alibi_slopes(heads, dtype)
   return made[heads]
 end
 
+-- The dtype that attention computes in: halves are only stored.
+local function computed(q)
+  return q.dtype == "float64" and "float64" or "float32"
+end
+
 local function read_alibi(func, alibi, q)
   if not alibi then return nil end
-  if alibi == true then return mask.alibi_slopes(q:size(-3), q.dtype) end
-  return read_list(func, "alibi", alibi, q.dtype)
+  if alibi == true then return mask.alibi_slopes(q:size(-3), computed(q)) end
+  return read_list(func, "alibi", alibi, computed(q))
 end
 
 -- -- all of them -------------------------------------------------------------
@@ -105,7 +110,7 @@ function mask.check(func, o)
     end
   end
   if o.bias ~= nil then
-    if not is_tensor(o.bias) or not o.bias.dtype:find("^float") then
+    if not is_tensor(o.bias) or not o.bias.dtype:find "float" then
       fail("%s: bias must be a float tensor, added to the scores, got %s; " ..
         "where attending is allowed is a mask", func, check.show(o.bias))
     end
@@ -124,7 +129,8 @@ function mask.read(func, o, q)
   end
   return o.mask, o.key_mask, o.bias,
     read_list(func, "valid_lens", o.valid_lens, "int64"),
-    read_alibi(func, o.alibi, q), read_list(func, "sinks", o.sinks, q.dtype),
+    read_alibi(func, o.alibi, q),
+    read_list(func, "sinks", o.sinks, computed(q)),
     read_list(func, "cu_seqlens", o.cu_seqlens, "int64"),
     read_list(func, "cu_seqlens_k", o.cu_seqlens_k, "int64"),
     causal, left, right, o.scale, o.softcap
@@ -195,7 +201,7 @@ function mask.scores(func, o, q, k, keep)
   if alibi then
     local far = ops.abs(distances(q:size(-2), k:size(-2), causal))
     local slope = ops.reshape(alibi, {-1, 1, 1})
-    s = ops.sub(s, ops.mul(slope, ops.to(far, q.dtype)))
+    s = ops.sub(s, ops.mul(slope, ops.to(far, computed(q))))
   end
   if bias then s = ops.add(s, bias) end
   if o.score then s = o.score(s) end
@@ -220,7 +226,7 @@ end
 function mask.weights(func, o, q, k, keep)
   local s, n = mask.scores(func, o, q, k, keep), k:size(-2)
   if n == 0 then return s end
-  local sinks = read_list(func, "sinks", o.sinks, q.dtype)
+  local sinks = read_list(func, "sinks", o.sinks, computed(q))
   if sinks then s, keep = add_sinks(s, keep, sinks) end
   -- a row of -inf only has no softmax: the masked one gives zeros
   keep = keep or ops.ones({1}, "bool")
