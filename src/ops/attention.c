@@ -273,7 +273,8 @@ is allowed
 @param bias float tensor that broadcasts to [.. H Tq Tk], added to the scores;
 -inf shuts a key out
 @param valid_lens int64 tensor [..] or [.. Tq]: how many keys, from the first,
-may be seen; with cu_seqlens [N], one a sequence, or [.. Tq]
+may be seen; with cu_seqlens [N], one a sequence, or [.. Tq], and one a
+sequence where both fit
 @param alibi float tensor [H], slopes
 @param sinks float tensor [H], scores of keys without a value
 @param cu_seqlens int64 tensor [N + 1]: 0, then how many queries there are in

@@ -104,8 +104,9 @@ end
 --   many queries there are up to the end of each (`F.cu_seqlens` makes it from
 --   lengths); `cu_seqlens_k`: the same of keys, where these are others. Each
 --   sequence is an attention by itself: `causal`, `window`, `alibi` and
---   `valid_lens` ([N], one a sequence, or [.. Tq]) count from its own first
---   key; of `mask`, `key_mask` and `bias` its own part is taken
+--   `valid_lens` ([N], one a sequence, or [.. Tq]; where both fit, one a
+--   sequence) count from its own first key; of `mask`, `key_mask` and `bias`
+--   its own part is taken
 -- * `score`: function of all scores [.. H Tq Tk], before the mask, called for
 --   each of packed sequences; a slow path for experiments
 -- * `dropout`: probability with which a weight is set to 0; `training = false`

@@ -57,7 +57,8 @@ function F.length_mask(lens, length)
 end
 
 --- The offsets of sequences that lie one behind the other, as attention takes
--- them: 0, then the sum of the lengths up to each.
+-- them: 0, then the sum of the lengths up to each. `x[F.length_mask(lens, T)]`
+-- makes packed [sum of lens E] from padded x [N T E].
 -- @param lens integer tensor [N] or list: the length of each sequence
 -- @return int64 tensor [N + 1]
 -- @raise when `lens` are no integers, not [N], or negative
