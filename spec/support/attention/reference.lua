@@ -227,11 +227,11 @@ end
 -- @treturn table a tensor, or nil, for each leaf
 function reference.rounding(t, up, leaves)
   local b, total = sizes(t, up), 0
-  if #leaves == 0 then return b, {} end
   -- each use of a leaf adds to what its gradient is off by
   for _, name in ipairs {"q", "k", "v", "bias", "sink"} do
     if t[name] then total = total + (t[name] * b[name]):sum() end
   end
+  if not total.requires_grad then return b, {} end
   return b, {heed.grad(total, leaves, {retain_graph = true})}
 end
 
