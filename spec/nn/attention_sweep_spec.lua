@@ -3,13 +3,14 @@
 -- the same seed:
 --
 --     HEED_SEED=7 tools/test spec/nn/attention_sweep_spec.lua
---     HEED_SEED=7 HEED_COMBINATION=123 tools/test spec/nn/att..  only that one
---     HEED_COMBINATIONS=20000 tools/test spec/nn/att..           more of them
+--     HEED_SEED=7 HEED_COMBINATION=123 tools/test spec/nn/att..  only one
+--     HEED_COMBINATIONS=20000 tools/test spec/nn/att..           more
 --
 -- Without HEED_SEED it comes from the clock, and is printed.
 
 local check = require "spec.support.attention.check"
 local combination = require "spec.support.attention.combination"
+local philox = require "spec.support.attention.philox"
 
 local function setting(name, default)
   local text = os.getenv(name)
@@ -30,6 +31,14 @@ local function run_combination(n)
 end
 
 describe("attention in random combinations", function()
+  it("drops by the published words of Philox", function()
+    assert.same({0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+      {philox(0, 0, 0, 0, 0)})
+    local all <const> = 0xffffffff
+    assert.same({0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+      {philox(-1, all, all, all, all)})
+  end)
+
   if ONLY then
     it(("is its formula in combination %d"):format(ONLY), function()
       run_combination(ONLY)

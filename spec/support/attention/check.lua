@@ -45,7 +45,7 @@ local function filled(list, leaves)
 end
 
 local function gradients(loss, leaves)
-  if #leaves == 0 then return {} end
+  if not loss.requires_grad then return filled({}, leaves) end
   return filled({heed.grad(loss, leaves)}, leaves)
 end
 

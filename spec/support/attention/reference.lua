@@ -130,29 +130,30 @@ local function weigh(t, s)
   return e / heed.where(sum:eq(0), 1, sum)
 end
 
+-- 0 .. n - 1 along a dimension of its own, with `after` more behind it.
+local function count_along(n, after)
+  local shape = {n}
+  for i = 1, after do shape[i + 1] = 1 end
+  return (heed.arange(1, n) - 1):reshape(shape)
+end
+
 --- The factors of dropout: 0, or 1 / (1 - p). A key is dropped when its word
 -- is below p 2^32; four keys share the counter (key / 4, query, head), where
 -- heads count over the batch.
 -- @return tensor float64 [.. H Tq Tk]
 function reference.drop_factors(shape, p, seed)
-  local n, flat = #shape, {}
+  local n, heads = #shape, 1
   local rows, keys = shape[n - 1], shape[n]
-  local heads = 1
   for d = 1, n - 2 do heads = heads * shape[d] end
-  local below = math.floor(p * 2 ^ 32)
-  local factor = p < 1 and 1 / (1 - p) or 0.0
-  for head = 0, heads - 1 do
-    for row = 0, rows - 1 do
-      for j = 0, keys - 1, 4 do
-        local words = {philox(seed, j // 4, row, head, 0)}
-        for w = 1, math.min(4, keys - j) do
-          flat[#flat + 1] = words[w] < below and 0.0 or factor
-        end
-      end
-    end
+  if heads * rows * keys == 0 then
+    return heed.zeros(shape, {dtype = "float64"})
   end
-  if #flat == 0 then return heed.zeros(shape, {dtype = "float64"}) end
-  return heed.tensor(flat, {dtype = "float64"}):reshape(shape)
+  local words = heed.stack({philox(seed, count_along((keys + 3) // 4, 0),
+    count_along(rows, 1), count_along(heads, 2), 0)}, -1) -- [heads Tq Tk/4 4]
+  local kept = words:flatten(-2, -1):slice(-1, 1, keys)
+    :ge(math.floor(p * 2 ^ 32))
+  local factor = p < 1 and 1 / (1 - p) or 0
+  return (kept:to("float64") * factor):reshape(shape)
 end
 
 --- Attention of float64 tensors [.. H Tq D], [.. Hk Tk D], [.. Hk Tk Dv].
@@ -226,11 +227,11 @@ end
 -- @treturn table a tensor, or nil, for each leaf
 function reference.rounding(t, up, leaves)
   local b, total = sizes(t, up), 0
-  if #leaves == 0 then return b, {} end
   -- each use of a leaf adds to what its gradient is off by
   for _, name in ipairs {"q", "k", "v", "bias", "sink"} do
     if t[name] then total = total + (t[name] * b[name]):sum() end
   end
+  if not total.requires_grad then return b, {} end
   return b, {heed.grad(total, leaves, {retain_graph = true})}
 end
 
