@@ -15,12 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define MOST 256 /* threads */
 #define TURNS 5
-#define TURN_BYTES (256 << 20) /* at least, of a turn */
+#define TURN_BYTES (16 << 20) /* at least, of a turn */
 #define BLOCK 512              /* bytes of a step */
+#define HUGE (2 << 20)         /* a large page */
 
 static atomic_int ready;
 static int threads;
@@ -104,8 +106,10 @@ int main(int count, char **argument) {
   if (bytes < BLOCK || threads < 1 || threads > MOST) return 1;
   blocks = bytes / BLOCK;
   passes = TURN_BYTES / bytes + 1;
-  buffer = aligned_alloc(4096, (size_t)(bytes + 4095) / 4096 * 4096);
+  buffer = aligned_alloc(HUGE, (size_t)(bytes + HUGE - 1) / HUGE * HUGE);
   if (!buffer) return 1;
+  /* as heed has its memory: few pages, large ones */
+  madvise(buffer, (size_t)bytes, MADV_HUGEPAGE);
   memset(buffer, 0, (size_t)bytes);
   while (getchar() != EOF) {
     double best = 0;
