@@ -84,6 +84,7 @@ heed_attention heed_plan_group(const heed_plan *p, int64_t g) {
   a.dk = heed_plan_grid(&p->dk, s, entry, kv_head);
   a.dvalue = heed_plan_grid(&p->dv, s, entry, kv_head);
   a.dbias = heed_plan_grid(&p->dbias, s, entry, head);
+  if (p->at_valid) a.shift = *(const int64_t *)a.valid.data - a.tq;
   if (p->stats)
     a.stats = p->stats + 2 * (int64_t)a.first_head * s->tq * p->in[Q].size;
   return a;
@@ -100,6 +101,7 @@ static void set_numbers(heed_plan *p, const heed_attr *attr) {
   if (isnan(a->scale)) a->scale = s->d ? 1 / sqrt((double)s->d) : 1;
   a->softcap = attr[SOFTCAP].f;
   a->shift = attr[CAUSAL].i == TOP_LEFT ? 0 : s->tk - s->tq;
+  p->at_valid = attr[ALIGN].i == AT_VALID;
   a->left = left < 0 || left > all ? all : left;
   a->right = right < 0 || right > all ? all : right;
   if (attr[CAUSAL].i) a->right = 0;

@@ -15,9 +15,11 @@
 enum { Q, K, V, MASK, KEY_MASK, BIAS, VALID, ALIBI, SINKS, NINPUT };
 enum { OUT = NINPUT, STATS, GRAD, NBACKWARD }; /* of attention_bwd */
 enum {
-  CAUSAL, WINDOW_LEFT, WINDOW_RIGHT, SCALE, SOFTCAP, DROPOUT, SEED, NATTR
+  CAUSAL, WINDOW_LEFT, WINDOW_RIGHT, SCALE, SOFTCAP, DROPOUT, SEED, ALIGN,
+  NATTR
 };
-enum { BOTTOM_RIGHT = 1, TOP_LEFT = 2 };
+enum { BOTTOM_RIGHT = 1, TOP_LEFT = 2 }; /* CAUSAL */
+enum { AT_VALID = 1 };                   /* ALIGN */
 
 /* The sizes of a call. The batch is all dimensions before the heads. */
 typedef struct heed_sizes {
@@ -39,7 +41,8 @@ typedef struct heed_plan {
   heed_sizes s;
   const heed_attention_loops *loops;
   heed_attention common;
-  bool few; /* forward by the loops for few queries? */
+  bool few;      /* forward by the loops for few queries? */
+  bool at_valid; /* the last query stands beside the last valid key */
   heed_layout in[NBACKWARD], out, dq, dk, dv, dbias;
   char *stats;
   int64_t groups, repeat; /* repeat: query heads of a group */
