@@ -7,6 +7,8 @@ one case at a time, in turns with PyTorch; the least of several rounds counts.
 Cases are {name: function} or {name: (count, function)}. Of those whose number
 of floating-point operations is told, the share of the cores' peak is shown
 too, which bench/peak.c measures in the same rounds (`ninja peak` builds it).
+Of those whose bytes read are told, it is the share of what bench/bandwidth.c
+reads of as many bytes a second, in the same rounds (`ninja bandwidth`).
 """
 
 import os
@@ -53,23 +55,31 @@ class Child:
         self.process.wait()
 
 
-def compare(script, cases, flops=None):
+def compare(script, cases, flops=None, traffic=None):
     """Times every case of bench/`script`, and prints a table. `flops` are the
-    operations of a case, by its name."""
-    flops = flops or {}
+    operations of a case, by its name, and `traffic` the bytes that it reads."""
+    flops, traffic = flops or {}, traffic or {}
     threads, program, rounds = arguments()
     torch.set_num_threads(threads)
     heed = Child(program, script, str(threads), "serve")
-    meter = Child(os.path.join(os.path.dirname(program), "peak"),
+    folder = os.path.dirname(program)
+    meter = Child(os.path.join(folder, "peak"),
                   str(threads)) if flops else None
-    best, peak = {}, 0
+    readers = {n: Child(os.path.join(folder, "bandwidth"), str(n),
+                        str(threads)) for n in set(traffic.values())}
+    best, peak, rate = {}, 0, {}
     for _ in range(rounds):
         for name, case in cases.items():
             pair = heed.ask(name), seconds(case)
             best[name] = [min(p) for p in zip(best.get(name, pair), pair)]
             if meter:
                 peak = max(peak, meter.ask())
+            if name in traffic:
+                n = traffic[name]
+                rate[n] = max(rate.get(n, 0), readers[n].ask())
     heed.end()
+    for reader in readers.values():
+        reader.end()
     print(f"{threads} threads; microseconds, and heed's part of PyTorch's")
     if meter:
         meter.end()
@@ -77,5 +87,9 @@ def compare(script, cases, flops=None):
     for name, (ours, peer) in best.items():
         shares = [f"{flops[name] / t / peak * 1e-7:7.1f} %"
                   for t in (ours, peer)] if name in flops else []
+        if name in traffic:
+            n = traffic[name]
+            shares += [f"{n / t / rate[n] * 1e-7:7.1f} %"
+                       for t in (ours, peer)] + [f"of {rate[n]:.1f} GB/s"]
         print(f"{name:32} heed {ours * 1e6:11.3f}  torch {peer * 1e6:11.3f}"
               f"  {ours / peer:6.3f}", *shares)

@@ -160,6 +160,7 @@ typedef struct sample {
   order layout[NINPUT];
   int causal, left, right;
   bool valid_by_sequence;
+  bool at_valid; /* queries stand by the valid keys of their entry */
   double scale, softcap, dropout; /* scale 0: left out */
   long long seed;
 } sample;
@@ -261,6 +262,8 @@ static void describe(sample *s) {
   if (chance(20)) s->in[ALIBI] = array_new(head, 0, but_head);
   if (chance(20)) s->in[SINKS] = array_new(head, 0, but_head);
   if (chance(40)) s->causal = draw_int(BOTTOM_RIGHT, TOP_LEFT);
+  s->at_valid = s->in[VALID].x && s->in[VALID].without & 1u << ROW &&
+                s->causal != TOP_LEFT && chance(60);
   if (chance(25)) s->left = draw_int(0, 4);
   if (chance(15)) s->right = draw_int(0, 4);
   if (chance(30)) s->scale = 0.3;
@@ -280,6 +283,11 @@ typedef struct spot {
   int64_t place;      /* of the query among the keys */
 } spot;
 
+static double valid_keys(const sample *s, const int64_t *i, int64_t sequence) {
+  int64_t index[] = {0, 0, 0, 0, sequence};
+  return *at(&s->in[VALID], s->valid_by_sequence ? index : i);
+}
+
 static spot spot_of(const sample *s, const int64_t *i) {
   spot p = {.query = i[ROW], .key = i[COL]};
   int64_t tq = s->tq, tk = s->tk;
@@ -292,13 +300,9 @@ static spot spot_of(const sample *s, const int64_t *i) {
     tq = (int64_t)(queries[p.sequence + 1] - queries[p.sequence]);
     tk = (int64_t)(keys[p.sequence + 1] - keys[p.sequence]);
   }
+  if (s->at_valid) tk = (int64_t)valid_keys(s, i, p.sequence);
   p.place = p.query + (s->causal == TOP_LEFT ? 0 : tk - tq);
   return p;
-}
-
-static double valid_keys(const sample *s, const int64_t *i, int64_t sequence) {
-  int64_t index[] = {0, 0, 0, 0, sequence};
-  return *at(&s->in[VALID], s->valid_by_sequence ? index : i);
 }
 
 static bool may_attend(const sample *s, const int64_t *i) {
@@ -402,8 +406,9 @@ static bool run(const sample *s, heed_dtype dtype, bool gradient,
   if (s->scale != 0) snprintf(scale, sizeof scale, ", scale=%.17g", s->scale);
   snprintf(text, sizeof text,
            "causal=%s, window_left=%d, window_right=%d, softcap=%.17g, "
-           "dropout=%.17g, seed=%lld%s", causal_word[s->causal], s->left,
-           s->right, s->softcap, s->dropout, s->seed, scale);
+           "dropout=%.17g, seed=%lld%s%s", causal_word[s->causal], s->left,
+           s->right, s->softcap, s->dropout, s->seed, scale,
+           s->at_valid ? ", align=valid" : "");
   if (heed_run("attention", r->view, NINPUT, text, &r->out, 1) != 1)
     return false;
   if (!gradient) return true;
@@ -765,6 +770,73 @@ static void test_cache(void) {
   REPORT(worst < 1e-5, "one query over a cache", "off by %g", worst);
 }
 
+/* Few queries over many keys: every number of rows that share them, columns
+   that fill no vector, every description, and the same bits by any number of
+   threads. */
+static void test_few(void) {
+  double worst = 0;
+  bool same = true;
+  state = 31;
+  for (int n = 0; n < 60; n++) {
+    sample s = {.b1 = 1, .b2 = draw_int(1, 2), .kv_heads = draw_int(1, 2),
+                .tq = 1 + n % 8, .tk = draw_int(32, 1300),
+                .d = draw_int(1, 70), .dv = draw_int(1, 128)};
+    if (n % 3 == 0) s.d = 64, s.dv = 128;
+    s.heads = s.kv_heads * draw_int(1, n % 10 == 0 ? 14 : 4);
+    fill(&s, B2);
+    if (n % 4) describe(&s);
+    /* slope * 1000 is not to eat up the digits of a score */
+    for (int h = 0; s.in[ALIBI].x && h < s.heads; h++)
+      s.in[ALIBI].x[h] *= 0.01;
+    for (int i = Q; i <= V; i++) s.layout[i] = (order)draw_int(0, 2);
+    result one, two;
+    heed_set_num_threads(1);
+    bool ok = run(&s, HEED_FLOAT32, false, &one);
+    heed_set_num_threads(2 + n % 3);
+    ok = ok && run(&s, HEED_FLOAT32, false, &two);
+    if (!ok) {
+      REPORT(false, "few queries", "%s", heed_error());
+      return;
+    }
+    worst = fmax(worst, output_error(&s, &one));
+    same = same && same_bits(one.out, two.out);
+    result_free(&one);
+    result_free(&two);
+    sample_free(&s);
+  }
+  REPORT(worst < 1e-5, "few queries", "off by %g", worst);
+  REPORT(same, "few queries: any number of threads gives the same bits",
+         "it does not");
+}
+
+/* NaN and inf in keys and values that few queries may not see. */
+static void test_few_spoilt(void) {
+  static const double bad[] = {NAN, INFINITY};
+  bool same = true;
+  for (int n = 0; n < 16; n++) {
+    state = 37;
+    sample s = {.b1 = 1, .b2 = 2, .heads = 6, .kv_heads = 2, .tq = 1 + n / 2,
+                .tk = 700, .d = 20, .dv = 24};
+    fill(&s, B2);
+    int64_t row[] = {1, 2, 1, 1, 1}, keys[] = {1, 1, 1, 1, 700};
+    s.in[VALID] = array_new(row, B2, 1u << HEAD | 1u << COL | 1u << ROW);
+    s.in[VALID].x[0] = 699;
+    s.in[VALID].x[1] = 300;
+    s.in[MASK] = array_new(keys, COL, 0);
+    for (int j = 0; j < 700; j++) s.in[MASK].x[j] = j != 5;
+    result clean, spoilt;
+    bool ok = run(&s, HEED_FLOAT32, false, &clean);
+    spoil(&s, 5, bad[n % 2]);
+    spoil(&s, 699, bad[n % 2]);
+    ok = ok && run(&s, HEED_FLOAT32, false, &spoilt);
+    same = same && ok && same_bits(clean.out, spoilt.out);
+    result_free(&clean);
+    result_free(&spoilt);
+    sample_free(&s);
+  }
+  REPORT(same, "few queries: NaN and inf that nobody sees", "they are seen");
+}
+
 static void test_dropout(void) {
   uint32_t word[4 * PHILOX_LANES];
   philox_words(0, 0, 0, 0, 1, word);
@@ -912,6 +984,8 @@ int main(void) {
   test_sizes(HEED_FLOAT64);
   test_large_scores();
   test_cache();
+  test_few();
+  test_few_spoilt();
   test_dropout();
   test_messages();
   printf("# %d failed\n", failed);

@@ -228,14 +228,16 @@ describe("attention", function()
     assert.equal('scaled_dot_product_attention: causal must be true, ' ..
       'false, "bottom-right" or "top-left", got "left"',
       said {causal = "left"})
+    assert.equal('scaled_dot_product_attention: align must be "keys" or ' ..
+      '"valid", got "left"', said {align = "left"})
     assert.equal("scaled_dot_product_attention: window must be a number of " ..
       "keys, the query's own counted, or {before, behind}, got 0",
       said {window = 0})
     assert.equal("scaled_dot_product_attention: valid_lens must be a tensor " ..
       "or a list, got 3", said {valid_lens = 3})
     assert.equal('scaled_dot_product_attention: unknown option "casual"; ' ..
-      "known: alibi, bias, causal, cu_seqlens, cu_seqlens_k, dropout, " ..
-      "generator, key_mask, mask, need_weights, scale, score, sinks, " ..
-      "softcap, training, valid_lens, window", said {casual = true})
+      "known: alibi, align, bias, causal, cu_seqlens, cu_seqlens_k, " ..
+      "dropout, generator, key_mask, mask, need_weights, scale, score, " ..
+      "sinks, softcap, training, valid_lens, window", said {casual = true})
   end)
 end)

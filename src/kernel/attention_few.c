@@ -8,12 +8,21 @@
  * row, which are joined in order. Example: scores 1, 3 in one split and 4 in
  * the next: sums e^-2 + 1 and 1; joined, (e^-2 + 1) e^-1 + 1.
  *
- * A weight of 0 times a value of NaN is never formed, see attention.c.
+ * Rows are taken four at a time, where there are so many. A weight of 0 times
+ * NaN is not to be formed: when sums come out that are not finite, they are
+ * made again without touching values with a weight of 0.
  */
 #include "kernel/attention.h"
 
 #include "kernel/attention_work.h"
 #include "kernel/kernel.h"
+
+/* Small loops over registers are written out, also for 16 lanes. */
+#if defined(__clang__)
+#define EACH _Pragma("clang loop unroll(full)")
+#else
+#define EACH _Pragma("GCC unroll 16")
+#endif
 
 /* What a split knows of every row. */
 typedef struct split_sums {
@@ -24,19 +33,20 @@ typedef struct split_sums {
 typedef struct few_work {
   work w;
   int64_t rows, q_wide, out_wide;
-  float *q;      /* [rows q_wide], times the scale */
-  float *score;  /* [rows w.wide] */
-  float *shrink; /* [rows] */
+  float *q;     /* [rows q_wide], times the scale; rows padded to 4 */
+  float *score; /* [rows w.wide] */
   split_sums s;
+  const float *k, *v; /* of the split, whose keys are begin .. stop - 1 */
+  int64_t begin, stop;
   const float *keys, *values; /* of the block at hand */
 } few_work;
 
 static few_work few_cut(const heed_attention *a, pool *room) {
   few_work f = {.w = work_cut(a, room), .rows = a->heads * a->tq,
                 .q_wide = padded(a->d, VF), .out_wide = padded(a->dv, VF)};
-  f.q = cut(room, f.rows * f.q_wide);
-  f.score = cut(room, f.rows * f.w.wide);
-  f.shrink = cut(room, f.rows);
+  int64_t rows = padded(f.rows, 4);
+  f.q = cut(room, rows * f.q_wide);
+  f.score = cut(room, rows * f.w.wide);
   return f;
 }
 
@@ -49,7 +59,7 @@ static size_t few_room(const heed_attention *a) {
 static split_sums cut_sums(const heed_attention *a, pool *room) {
   int64_t rows = a->heads * a->tq;
   split_sums s = {.top = cut(room, rows), .sum = cut(room, rows)};
-  s.out = cut(room, rows * padded(a->dv, VF));
+  s.out = cut(room, padded(rows, 4) * padded(a->dv, VF));
   return s;
 }
 
@@ -68,110 +78,229 @@ static void load_rows(few_work *f) {
     f->s.top[r] = -INFINITY;
     f->s.sum[r] = 0;
   }
-  memset(f->s.out, 0, sizeof *f->s.out * (size_t)(f->rows * f->out_wide));
+  int64_t rows = padded(f->rows, 4);
+  memset(f->q + f->rows * f->q_wide, 0,
+         sizeof *f->q * (size_t)((rows - f->rows) * f->q_wide));
+  memset(f->s.out, 0, sizeof *f->s.out * (size_t)(rows * f->out_wide));
 }
 
-/* The products of q with VF keys, of which `left` are there; the others give
-   those of the last one. */
-VEC_INLINE vf score_lanes(const float *q, int64_t d, const float *keys,
-                          int64_t stride, int64_t left) {
-  const float *key[VF];
-  vf sum[VF] = {0};
-  for (int i = 0; i < VF; i++)
-    key[i] = keys + (i < left ? i : left - 1) * stride;
-  int64_t e = 0;
-  for (; e + VF <= d; e += VF)
-    UNROLL for (int i = 0; i < VF; i++)
-      sum[i] += vf_load(q + e) * vf_load(key[i] + e);
-  if (e < d)
-    for (int i = 0; i < VF; i++)
-      sum[i] += vf_load(q + e) * vf_load_n(key[i] + e, d - e, 0);
-  turn_square(sum);
-  for (int half = VF / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; i++) sum[i] += sum[i + half];
-  return sum[0];
+/* ---- scores ------------------------------------------------------------- */
+
+/* Memory is to stay busy while several rows are worked on: keys and values are
+   asked for, into the second cache, AHEAD rows before their turn. One row is
+   faster without, by reading in order. Behind the last row this reads
+   nothing. */
+#define AHEAD 32
+#define STEP 16 /* values that are near for all columns and rows */
+#define LINE (64 / (int64_t)sizeof(float))
+
+VEC_INLINE void fetch_ahead(const float *row, int64_t stride, int64_t e) {
+  if (e % LINE == 0)
+    __builtin_prefetch((const void *)((uintptr_t)row + sizeof *row *
+                                      (size_t)(AHEAD * stride + e)),
+                       0, 2);
 }
 
-static void score_rows(few_work *f, const span *t) {
-  const heed_attention *a = f->w.a;
-  for (int64_t j = t->first; j < t->end; j += VF)
-    for (int64_t row = t->row; row < t->row + t->rows; row++)
-      vf_store(f->score + row * f->w.wide + j,
-               score_lanes(f->q + row * f->q_wide, a->d,
-                           f->keys + j * a->k.row, a->k.row,
-                           f->w.count - j));
+/* Products of `rows` rows, 1, 2 or 4, with VF keys, of which `left` are there;
+   the others give those of the last one. As many sums as a vector has lanes
+   are made, then added up across by turning them. */
+VEC_INLINE void score_tile(int rows, const float *q, int64_t q_wide,
+                           int64_t d, const float *keys, int64_t stride,
+                           int64_t left, bool ahead, float *score,
+                           int64_t wide) {
+  const int across = VF / rows; /* keys for so many sums */
+  const int near = rows == 1 || across == 1 ? 1 : 2; /* read at once */
+  for (int k = 0; k < VF; k += across) {
+    vf sum[VF];
+    const float *key[VF];
+    EACH for (int i = 0; i < VF; i++) sum[i] = (vf){0};
+    EACH for (int i = 0; i < across; i++)
+      key[i] = keys + (k + i < left ? k + i : left - 1) * stride;
+    EACH for (int i = 0; i < across; i += near)
+      for (int64_t e = 0; e < d; e += VF)
+        for (int n = i; n < i + near; n++) {
+          vf x = e + VF <= d ? vf_load(key[n] + e)
+                             : vf_load_n(key[n] + e, d - e, 0);
+          if (rows > 1 && ahead) fetch_ahead(key[n], stride, e);
+          EACH for (int r = 0; r < rows; r++)
+            sum[r * across + n] += vf_load(q + r * q_wide + e) * x;
+        }
+    turn_square(sum);
+    EACH for (int half = VF / 2; half > 0; half /= 2)
+      EACH for (int i = 0; i < half; i++) sum[i] += sum[i + half];
+    float lane[VF];
+    vf_store(lane, sum[0]);
+    EACH for (int r = 0; r < rows; r++)
+      memcpy(score + r * wide + k, lane + r * across,
+             sizeof *lane * (size_t)across);
+  }
 }
 
-#define COLUMNS 8 /* vectors of O at once */
+/* Keys are the outer loop: all rows pass over them while they are near. */
+static void score_tiles(few_work *f, const span *tiles, int count) {
+  int64_t d = f->w.a->d, stride = f->w.a->k.row, wide = f->w.wide;
+  for (int64_t j = 0; j < f->w.count; j += VF) {
+    const float *keys = f->keys + j * stride;
+    int64_t left = f->w.count - j;
+    bool ahead = true;
+    for (const span *t = tiles; t < tiles + count; t++) {
+      if (j < t->first || j >= t->end) continue;
+      const float *q = f->q + t->row * f->q_wide;
+      float *to = f->score + t->row * wide + j;
+#define SCORE(rows) \
+  score_tile(rows, q, f->q_wide, d, keys, stride, left, ahead, to, wide)
+      if (t->rows == 1) SCORE(1);
+      else if (t->rows == 2) SCORE(2);
+      else SCORE(4);
+      ahead = false;
+    }
+  }
+}
 
-/* O[0 .. n vectors) = shrink * O + (weights p of `count` keys) V; values with
-   a weight of 0 are not touched. `left`: columns that values have. */
-VEC_INLINE void add_values(int n, float *out, float shrink, const float *p,
-                           int64_t count, const float *values, int64_t stride,
-                           int64_t left) {
-  vf sum[COLUMNS] = {0};
+/* ---- values ------------------------------------------------------------- */
+
+/* O[row][0 .. vecs vectors) += (weights p of `count` keys) V; `left`: columns
+   that values have. */
+VEC_INLINE void add_values(int rows, int vecs, float *out, int64_t out_wide,
+                           const float *p, int64_t wide, int64_t count,
+                           const float *values, int64_t stride, int64_t left,
+                           bool ahead) {
+  vf sum[4][8];
+  EACH for (int r = 0; r < rows; r++)
+    EACH for (int v = 0; v < vecs; v++)
+      sum[r][v] = vf_load(out + r * out_wide + v * VF);
   for (int64_t j = 0; j < count; j++) {
-    if (p[j] == 0) continue;
     const float *value = values + j * stride;
-    UNROLL for (int v = 0; v < n; v++)
-      sum[v] += vf_all(p[j]) * (n > 1 || left >= VF
-                                    ? vf_load(value + v * VF)
-                                    : vf_load_n(value, left, 0));
+    EACH for (int v = 0; v < vecs; v++) {
+      vf x = vecs > 1 || left >= VF ? vf_load(value + v * VF)
+                                    : vf_load_n(value, left, 0);
+      if (rows > 1 && ahead) fetch_ahead(value, stride, v * VF);
+      EACH for (int r = 0; r < rows; r++)
+        sum[r][v] += vf_all(p[r * wide + j]) * x;
+    }
   }
-  UNROLL for (int v = 0; v < n; v++)
-    vf_store(out + v * VF, vf_load(out + v * VF) * shrink + sum[v]);
+  EACH for (int r = 0; r < rows; r++)
+    EACH for (int v = 0; v < vecs; v++)
+      vf_store(out + r * out_wide + v * VF, sum[r][v]);
 }
 
-static void value_rows(few_work *f, const span *t) {
+/* The same for all columns. */
+VEC_INLINE void value_tile(int rows, float *out, int64_t out_wide,
+                           const float *p, int64_t wide, int64_t count,
+                           const float *values, int64_t stride, int64_t dv,
+                           bool ahead) {
+  const int vecs = 8 / rows; /* as many sums as hide the latency */
+  int64_t e = 0;
+  for (; e + vecs * VF <= dv; e += vecs * VF)
+    add_values(rows, vecs, out + e, out_wide, p, wide, count, values + e,
+               stride, dv - e, ahead);
+  for (; e < dv; e += VF)
+    add_values(rows, 1, out + e, out_wide, p, wide, count, values + e, stride,
+               dv - e, ahead);
+}
+
+/* The same for one row; values with a weight of 0 are not touched. */
+static void value_skipping(float *out, const float *p, int64_t count,
+                           const float *values, int64_t stride, int64_t dv) {
+  for (int64_t j = 0; j < count; j++)
+    for (int64_t e = 0; p[j] != 0 && e < dv; e++)
+      out[e] += p[j] * values[j * stride + e];
+}
+
+/* Of keys from .. end - 1 of the block, for the rows of a tile. */
+static void value_rows(const few_work *f, const span *t, int64_t from,
+                       int64_t end, bool ahead) {
+  int64_t dv = f->w.a->dv, stride = f->w.a->v.row, wide = f->w.wide;
+  int64_t out_wide = f->out_wide, n = end - from;
+  const float *p = f->score + t->row * wide + from;
+  const float *values = f->values + from * stride;
+  float *out = f->s.out + t->row * out_wide;
+#define VALUE(rows) \
+  value_tile(rows, out, out_wide, p, wide, n, values, stride, dv, ahead)
+  if (f->w.skip)
+    for (int64_t r = 0; r < t->rows; r++)
+      value_skipping(out + r * out_wide, p + r * wide, n, values, stride, dv);
+  else if (t->rows == 1) VALUE(1);
+  else if (t->rows == 2) VALUE(2);
+  else VALUE(4);
+}
+
+/* Values are the outer loop, STEP at a time where they are passed over more
+   than once. */
+static void value_tiles(const few_work *f, const span *tiles, int count) {
+  int64_t step = f->rows == 1 && f->w.a->dv <= 8 * VF ? KEYS : STEP;
+  for (int64_t from = 0; from < f->w.count; from += step) {
+    bool ahead = true;
+    for (const span *t = tiles; t < tiles + count; t++) {
+      int64_t first = t->first > from ? t->first : from;
+      int64_t end = t->first + span_depth(&f->w, t);
+      if (end > from + step) end = from + step;
+      if (first >= end) continue;
+      value_rows(f, t, first, end, ahead);
+      ahead = false;
+    }
+  }
+}
+
+/* ---- all together ------------------------------------------------------- */
+
+/* Turns the products of a tile into weights, and takes them into the sums. */
+static void soften_rows(few_work *f, const span *t) {
+  if (t->first >= t->end) return;
+  for (int64_t r = t->row; r < t->row + t->rows; r++) {
+    float shrink, *out = f->s.out + r * f->out_wide;
+    soften(&f->w, t, r - t->row, f->score + r * f->w.wide, f->s.top + r,
+           f->s.sum + r, &shrink);
+    for (int64_t e = 0; shrink != 1 && e < f->out_wide; e += VF)
+      vf_store(out + e, vf_load(out + e) * shrink);
+  }
+}
+
+/* One block of keys, rows row .. end - 1 in tiles of 4 at most. */
+static void sum_rows(few_work *f, int64_t row, int64_t end) {
+  span tiles[ROWS / 4];
+  int count = 0;
+  for (; row < end; row += 4)
+    span_at(&f->w, row, row + 4 < end ? row + 4 : end, &tiles[count++]);
+  score_tiles(f, tiles, count);
+  for (int i = 0; i < count; i++) soften_rows(f, &tiles[i]);
+  value_tiles(f, tiles, count);
+}
+
+/* Keys first .. end - 1 of the split. */
+static void sum_keys(few_work *f, int64_t first, int64_t end) {
+  load_rows(f);
   const heed_attention *a = f->w.a;
-  int64_t depth = span_depth(&f->w, t);
-  for (int64_t row = t->row; row < t->row + t->rows; row++) {
-    const float *p = f->score + row * f->w.wide + t->first;
-    const float *values = f->values + t->first * a->v.row;
-    float *out = f->s.out + row * f->out_wide, shrink = f->shrink[row];
-    int64_t e = 0;
-    for (; e + COLUMNS * VF <= a->dv; e += COLUMNS * VF)
-      add_values(COLUMNS, out + e, shrink, p, depth, values + e, a->v.row,
-                 a->dv - e);
-    for (; e < a->dv; e += VF)
-      add_values(1, out + e, shrink, p, depth, values + e, a->v.row,
-                 a->dv - e);
-  }
-}
-
-static void sum_block(few_work *f) {
-  for (int64_t row = 0; row < f->rows; row += TILE) {
-    span t;
-    span_at(&f->w, row, f->rows, &t);
-    if (t.first >= t.end) continue;
-    score_rows(f, &t);
-    for (int64_t r = 0; r < t.rows; r++)
-      soften(&f->w, &t, r, f->score + (row + r) * f->w.wide,
-             f->s.top + row + r, f->s.sum + row + r, f->shrink + row + r);
-    value_rows(f, &t);
+  for (int64_t from = first; from < end; from += KEYS) {
+    f->w.from = from;
+    f->w.count = f->stop - from < KEYS ? f->stop - from : KEYS;
+    f->keys = f->k + (from - f->begin) * a->k.row;
+    f->values = f->v + (from - f->begin) * a->v.row;
+    for (int64_t row = 0; row < f->rows; row += ROWS)
+      sum_rows(f, row, row + ROWS < f->rows ? row + ROWS : f->rows);
   }
 }
 
 static void few_split(const heed_attention *a, int64_t split, const void *k,
                       const void *v, void *sums, void *room) {
   few_work f = few_cut(a, &(pool){.start = room});
-  int64_t begin = split * HEED_ATTENTION_SPLIT, first, end;
-  int64_t stop = begin + HEED_ATTENTION_SPLIT;
-  if (stop > a->tk) stop = a->tk;
+  int64_t first, end;
   f.s = cut_sums(a, &(pool){.start = (char *)sums +
                                      (size_t)split * few_sums(a)});
-  key_mask_ends(&f.w, begin, stop);
+  f.k = k;
+  f.v = v;
+  f.begin = split * HEED_ATTENTION_SPLIT;
+  f.stop = f.begin + HEED_ATTENTION_SPLIT;
+  if (f.stop > a->tk) f.stop = a->tk;
+  key_mask_ends(&f.w, f.begin, f.stop);
   describe(&f.w);
   seen_by_rows(&f.w, 0, f.rows, &first, &end);
-  load_rows(&f);
-  if (first < begin) first = begin;
-  if (end > stop) end = stop;
-  for (int64_t from = first; from < end; from += KEYS) {
-    f.w.from = from;
-    f.w.count = stop - from < KEYS ? stop - from : KEYS;
-    f.keys = (const float *)k + (from - begin) * a->k.row;
-    f.values = (const float *)v + (from - begin) * a->v.row;
-    sum_block(&f);
+  if (first < f.begin) first = f.begin;
+  if (end > f.stop) end = f.stop;
+  sum_keys(&f, first, end);
+  if (!all_finite(f.s.out, f.rows * f.out_wide)) {
+    f.w.skip = true;
+    sum_keys(&f, first, end);
   }
 }
 

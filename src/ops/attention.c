@@ -197,6 +197,28 @@ static bool check_valid(const heed_call *c, const heed_sizes *s) {
   return ok;
 }
 
+/* Where align = "valid" puts the queries. */
+static bool check_align(const heed_call *c, const heed_sizes *s) {
+  const heed_tensor *t = c->in[VALID];
+  if (c->attr[ALIGN].i != AT_VALID) return true;
+  if (!t || heed_plan_valid_by_query(c->in)) {
+    bool packed = c->in[CU_SEQLENS];
+    heed_shape entry = {.ndim = s->nbatch};
+    memcpy(entry.dim, s->batch, sizeof entry.dim);
+    if (packed)
+      entry = (heed_shape){.ndim = 1, .dim = {heed_plan_sequences(c->in)}};
+    return heed_fail("%s: align = \"valid\" needs valid_lens %s, one number a "
+                     "%s, got %s", c->op->name, heed_shape_text(&entry),
+                     packed ? "sequence" : "batch entry",
+                     t ? heed_shape_text(&t->shape) : "none");
+  }
+  if (c->attr[CAUSAL].i == TOP_LEFT)
+    return heed_fail("%s: align = \"valid\" puts the last query beside the "
+                     "last valid key, causal = \"top-left\" the first beside "
+                     "the first key: only one can be", c->op->name);
+  return true;
+}
+
 /* -- checks: all -- */
 
 static bool check_numbers(const heed_call *c) {
@@ -227,7 +249,7 @@ static bool check_description(const heed_call *c, const heed_sizes *s) {
   return check_bool(c, MASK) && check_fits(c, MASK, &scores) &&
          check_bool(c, KEY_MASK) && check_fits(c, KEY_MASK, &keys) &&
          check_like_q(c, BIAS) && check_fits(c, BIAS, &scores) &&
-         check_packed(c, s) && check_valid(c, s) &&
+         check_packed(c, s) && check_valid(c, s) && check_align(c, s) &&
          check_like_q(c, ALIBI) && check_per_head(c, ALIBI, s) &&
          check_like_q(c, SINKS) && check_per_head(c, SINKS, s) &&
          check_numbers(c);
@@ -242,9 +264,10 @@ the form for users.
 
 Query i stands beside key i + (Tk - Tq): the last query beside the last key,
 so that keys of earlier steps may come from a cache. With causal =
-`"top-left"` it stands beside key i. What a query may see is what all of
-`mask`, `key_mask`, `valid_lens`, `causal` and the window allow; a query that
-may see nothing gives zeros. Nothing of a key or value that is shut out
+`"top-left"` it stands beside key i, and with align = `"valid"` beside key
+i + (n - Tq), where n is the number of valid keys of its batch entry. What a
+query may see is what all of `mask`, `key_mask`, `valid_lens`, `causal` and the
+window allow; a query that may see nothing gives zeros. Nothing of a key or value that is shut out
 reaches the result, not even a NaN.
 
 The score of query i and key j is s = scale * q[i] . k[j], then
@@ -291,6 +314,8 @@ causal window of w keys, the query's own place counted, has window_left = w - 1
 @param dropout probability with which a weight is set to 0, the others being
 divided by 1 - dropout
 @param seed of the dropout: the same seed drops the same weights
+@param align `"valid"`: the last query stands beside the last key of those
+that valid_lens [..] leaves, not the last of all
 @return float tensor [.. H Tq Dv], in memory as [.. Tq H Dv]
 @raise when dtypes or shapes do not fit, or a number is out of range
 @usage

@@ -165,6 +165,7 @@ heed_attention heed_plan_group(const heed_plan *p, int64_t sequence,
   a.dk = heed_plan_grid(&p->dk, s, key);
   a.dvalue = heed_plan_grid(&p->dv, s, key);
   a.dbias = heed_plan_grid(&p->dbias, s, score);
+  if (p->at_valid) a.shift = *(const int64_t *)a.valid.data - a.tq;
   return a;
 }
 
@@ -178,6 +179,7 @@ static void set_numbers(heed_plan *p, const heed_attr *attr) {
   a->scale = attr[SCALE].f;
   if (isnan(a->scale)) a->scale = s->d ? 1 / sqrt((double)s->d) : 1;
   a->softcap = attr[SOFTCAP].f;
+  p->at_valid = attr[ALIGN].i == AT_VALID;
   a->left = left < 0 ? INT64_MAX : left;
   a->right = right < 0 ? INT64_MAX : right;
   if (attr[CAUSAL].i) a->right = 0;

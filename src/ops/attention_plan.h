@@ -21,9 +21,11 @@ enum {
 };
 enum { OUT = NINPUT, STATS, GRAD, NBACKWARD }; /* of attention_bwd */
 enum {
-  CAUSAL, WINDOW_LEFT, WINDOW_RIGHT, SCALE, SOFTCAP, DROPOUT, SEED, NATTR
+  CAUSAL, WINDOW_LEFT, WINDOW_RIGHT, SCALE, SOFTCAP, DROPOUT, SEED, ALIGN,
+  NATTR
 };
-enum { BOTTOM_RIGHT = 1, TOP_LEFT = 2 };
+enum { BOTTOM_RIGHT = 1, TOP_LEFT = 2 }; /* CAUSAL */
+enum { AT_VALID = 1 };                   /* ALIGN */
 
 /* The sizes of a call. The batch is all dimensions before the heads. */
 typedef struct heed_sizes {
@@ -61,7 +63,8 @@ typedef struct heed_plan {
   heed_dtype dtype; /* in which it is computed */
   const heed_attention_loops *loops;
   heed_attention common; /* but for the sizes of a sequence */
-  bool top_left;
+  bool top_left; /* the first query stands beside the first key; else the ... */
+  bool at_valid; /* ... last one beside the last key, or the last valid one */
   heed_layout in[NBACKWARD], out, stats, dq, dk, dv, dbias;
   heed_sequence *sequence; /* one, when nothing is packed */
   int64_t sequences, groups; /* groups: of each sequence */

@@ -100,7 +100,8 @@ end
 -- @return the scores of the ids that come next, tensor [B T tgt_vocab]
 function Translator:decode(tgt, memory, lens, options)
   local cache <const> = options and options.cache
-  local x = embed(self, self.tgt_embedding, tgt, cache and cache:length())
+  local x = embed(self, self.tgt_embedding, tgt,
+    cache and (cache:lengths() or cache:length()))
   x = self.transformer.decoder(x, memory, {
     causal = true, memory_valid_lens = lens, cache = cache,
     need_weights = options and options.need_weights,

@@ -20,6 +20,7 @@ mask.KEYS = {
   causal = true, window = true, valid_lens = true, mask = true,
   key_mask = true, bias = true, alibi = true, softcap = true, sinks = true,
   scale = true, score = true, cu_seqlens = true, cu_seqlens_k = true,
+  align = true,
 }
 
 -- -- single options ----------------------------------------------------------
@@ -33,6 +34,11 @@ local function read_causal(func, causal)
   if causal == nil then return nil end
   return alignment[causal] or fail('%s: causal must be true, false, ' ..
     '"bottom-right" or "top-left", got %s', func, check.show(causal))
+end
+
+local function read_align(func, align)
+  if align == nil or align == "keys" or align == "valid" then return align end
+  fail('%s: align must be "keys" or "valid", got %s', func, check.show(align))
 end
 
 -- How many keys before and behind its place a query sees; nil: all.
@@ -133,14 +139,19 @@ function mask.read(func, o, q)
     read_list(func, "sinks", o.sinks, computed(q)),
     read_list(func, "cu_seqlens", o.cu_seqlens, "int64"),
     read_list(func, "cu_seqlens_k", o.cu_seqlens_k, "int64"),
-    causal, left, right, o.scale, o.softcap
+    causal, left, right, o.scale, o.softcap, read_align(func, o.align)
 end
 
--- The place of each key relative to its query: [Tq Tk], negative before it.
-local function distances(tq, tk, causal)
+-- The place of each key relative to its query, negative before it: [Tq Tk], or
+-- [.. 1 Tq Tk] where queries stand by the lengths [..].
+local function distances(tq, tk, causal, align, lens)
+  local key, query = ops.arange(1, tk), ops.arange(1, tq)
+  if align == "valid" then
+    query = ops.add(ops.unsqueeze(ops.sub(lens, tq), -1), query)
+    return ops.unsqueeze(ops.sub(key, ops.unsqueeze(query, -1)), -3)
+  end
   local shift = causal == "top-left" and 0 or tk - tq
-  local key, query = ops.arange(1, tk), ops.arange(1 + shift, tq + shift)
-  return ops.sub(key, ops.unsqueeze(query, -1))
+  return ops.sub(key, ops.unsqueeze(ops.add(query, shift), -1))
 end
 
 local function join(a, b)
@@ -161,13 +172,13 @@ end
 -- @return bool tensor that broadcasts to [.. H Tq Tk], true where attending
 -- is allowed, or nil when all of it is
 function mask.keep(func, o, q, k)
-  local _, _, _, lens, _, _, _, _, causal, left, right =
+  local _, _, _, lens, _, _, _, _, causal, left, right, _, _, align =
     mask.read(func, o, q)
   local tq, tk = q:size(-2), k:size(-2)
   local keep = nil
   if causal and causal ~= "none" then right = 0 end
   if left or right then
-    local at = distances(tq, tk, causal)
+    local at = distances(tq, tk, causal, align, lens)
     if left then keep = join(keep, ops.ge(at, -left)) end
     if right then keep = join(keep, ops.le(at, right)) end
   end
@@ -189,7 +200,8 @@ end
 -- @param keep what `mask.keep` gave
 -- @return tensor [.. H Tq Tk]
 function mask.scores(func, o, q, k, keep)
-  local _, _, bias, _, alibi, _, _, _, causal = mask.read(func, o, q)
+  local _, _, bias, lens, alibi, _, _, _, causal, _, _, _, _, align =
+    mask.read(func, o, q)
   local scale = o.scale or q:size(-1) > 0 and q:size(-1) ^ -0.5 or 1.0
   local finite = product.finite(k)
   local s = product.scores(ops.mul(q, scale), k, finite)
@@ -199,7 +211,7 @@ function mask.scores(func, o, q, k, keep)
     s = ops.mul(ops.tanh(ops.div(s, o.softcap)), o.softcap)
   end
   if alibi then
-    local far = ops.abs(distances(q:size(-2), k:size(-2), causal))
+    local far = ops.abs(distances(q:size(-2), k:size(-2), causal, align, lens))
     local slope = ops.reshape(alibi, {-1, 1, 1})
     s = ops.sub(s, ops.mul(slope, ops.to(far, computed(q))))
   end

@@ -65,10 +65,11 @@ function F.attend(func, q, k, v, o, dropout, generator)
   end
   if not out then
     local mask_, key_mask, bias, lens, alibi, sinks, cu, cu_k, causal, left,
-      right, scale, softcap = mask.read(func, o, q)
+      right, scale, softcap, align = mask.read(func, o, q)
     local seed = dropout > 0 and core.draw(generator) or nil
     out = ops.attention(q, k, v, mask_, key_mask, bias, lens, alibi, sinks,
-      cu, cu_k, causal, left, right, scale, softcap, dropout, seed)
+      cu, cu_k, causal, left, right, scale, softcap, dropout, seed,
+      align)
   end
   if o.need_weights then return out, w end
   return out
@@ -92,6 +93,9 @@ end
 --   (when not causal) as many behind it; or `{before, behind}`
 -- * `valid_lens`: int64 tensor or list [..], or [.. Tq]: only the first so many
 --   keys are seen
+-- * `align = "valid"`: the last query stands beside the last key of those that
+--   `valid_lens` [..] leaves, so that sequences of different lengths share a
+--   cache
 -- * `mask`: bool tensor that broadcasts to [.. H Tq Tk], **true = may attend**
 -- * `key_mask`: bool tensor that broadcasts to [.. Tk], **true = may attend**
 -- * `bias`: float tensor that broadcasts to [.. H Tq Tk], added to the scores

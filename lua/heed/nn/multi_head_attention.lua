@@ -131,8 +131,18 @@ local function project(self, query, key, value, o)
     q = project_query(self, query)
     k, v = project_memory(self, key, value)
   end
-  if cache then k, v = cache:append(self, k, v) end
-  return q, k, v
+  local lengths
+  if cache then k, v, lengths = cache:append(self, k, v) end
+  return q, k, v, lengths
+end
+
+-- The options where the cache's sequences have different lengths.
+local function by_lengths(o, lengths)
+  if o.valid_lens then
+    check.fail("%s: valid_lens are those of the cache, whose sequences have " ..
+      "different lengths, and cannot be given too", NAME)
+  end
+  return setmetatable({valid_lens = lengths, align = "valid"}, {__index = o})
 end
 
 -- -- keys and values behind the others ---------------------------------------
@@ -216,8 +226,8 @@ end
 -- [B H T S]); `need_weights`: returns the weights and keeps them in
 -- `attention_weights`; `average_weights = false`: those of every head; `cache`:
 -- an `nn.KeyValueCache`, to which keys and values are added, and to all of
--- which `query` attends; `static_kv`: the cache holds keys and values of its
--- first call instead
+-- which `query` attends, each sequence to its own; `static_kv`: the cache
+-- holds keys and values of its first call instead
 -- @return tensor [B T E]
 -- @return with `need_weights`, the weights [B T S], or [B H T S] of every head
 function MultiHeadAttention:forward(query, key, value, options)
@@ -231,7 +241,8 @@ function MultiHeadAttention:forward(query, key, value, options)
   if not self.batch_first then
     query, key, value = to_batch_first(query, key, value)
   end
-  local q, k, v = project(self, query, key, value, o)
+  local q, k, v, lengths = project(self, query, key, value, o)
+  if lengths then o = by_lengths(o, lengths) end
   local average = o.average_weights ~= false
   if self.bias_k or self.add_zero_attn then
     k, v, o = add_steps(self, q, k, v, o)

@@ -49,11 +49,26 @@ function PositionalEncoding:init(d_model, options)
     {persistent = false})
 end
 
+-- Rows of the table behind each of the offsets [B]: [B T d_model].
+local function rows_behind(self, x, offset)
+  local at <const> = self.batch_first and 2 or 1
+  if x.ndim ~= 3 or offset.ndim ~= 1 or
+     offset:size(1) ~= x:size(3 - at) then
+    check.fail("PositionalEncoding: offset %s must have one number a " ..
+      "sequence of x %s", check.shape(offset.shape), check.shape(x.shape))
+  end
+  local place = ops.add(ops.unsqueeze(offset, 2), ops.arange(1, x:size(at)))
+  local pe = ops.reshape(ops.index_select(self.pe, ops.flatten(place)),
+    {offset:size(1), x:size(at), self.d_model})
+  return self.batch_first and pe or ops.transpose(pe, 1, 2)
+end
+
 --- @param x tensor [B T d_model] or [T d_model]
 -- @tparam[opt] table options `offset`: how many positions come before x, 0 by
--- default; with a cache, `cache:length()`
+-- default, or an int64 tensor [B], one number a sequence; with a cache,
+-- `cache:lengths() or cache:length()`
 -- @return tensor like x
--- @raise when x is longer than the table
+-- @raise when x is longer than the table, or offsets are not [B]
 function PositionalEncoding:forward(x, options)
   check.keys("PositionalEncoding", options, {offset = true})
   local offset = options and options.offset or 0
@@ -63,12 +78,15 @@ function PositionalEncoding:forward(x, options)
       self.batch_first and "[B T d_model] or [T d_model]" or "[T B d_model]",
       self.d_model, check.shape(x.shape))
   end
+  local each <const> = check.is_tensor(offset) and offset
+  if each then offset = each:numel() > 0 and ops.max(each):item() or 0 end
   local last = offset + x:size(at)
   if last > self.max_length then
     check.fail("PositionalEncoding: x %s: length %d exceeds max_length %d",
       check.shape(x.shape), last, self.max_length)
   end
   if x:size(at) == 0 then return x end
+  if each then return self.dropout(ops.add(x, rows_behind(self, x, each))) end
   local pe = ops.slice(self.pe, 1, offset + 1, last)
   if not self.batch_first then pe = ops.unsqueeze(pe, 2) end
   return self.dropout(ops.add(x, pe))

@@ -25,6 +25,8 @@ rows.attention = {
     qkv(2, 2, 3, 4, {mask = bool {3, 4}, bias = real {2, 3, 4}}),
     qkv(2, 2, 3, 4, {key_mask = bool {2, 4}}),
     qkv(2, 2, 3, 4, {valid_lens = heed.tensor {0, 3}}),
+    qkv(2, 2, 3, 4, {valid_lens = heed.tensor {2, 4}, align = "valid",
+      causal = "bottom-right"}),
     qkv(2, 2, 3, 4, {softcap = 1.5}),
     qkv(2, 2, 3, 4, {sinks = real {2}}),
     qkv(2, 2, 3, 4, {alibi = heed.tensor({0.5, 0.25}, {dtype = "float64"})}),
@@ -92,6 +94,14 @@ rows.attention = {
         cu_seqlens_k = heed.tensor {0, 1, 4}, valid_lens = heed.tensor {2}}),
       "attention: valid_lens must be [2], one number a sequence, or [2 3], " ..
         "one a query, got [1]"},
+    {qkv(2, 2, 3, 4, {align = "valid"}),
+      'attention: align = "valid" needs valid_lens [2], one number a batch ' ..
+        "entry, got none"},
+    {qkv(2, 2, 3, 4, {align = "valid", causal = "top-left",
+        valid_lens = heed.tensor {2, 4}}),
+      'attention: align = "valid" puts the last query beside the last valid ' ..
+        'key, causal = "top-left" the first beside the first key: only one ' ..
+        "can be"},
     {qkv(2, 2, 3, 4, {dropout = 1.5}),
       "attention: dropout must lie in 0..1, got 1.5"},
     {qkv(2, 2, 3, 4, {causal = "left"}),
