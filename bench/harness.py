@@ -55,10 +55,11 @@ class Child:
         self.process.wait()
 
 
-def compare(script, cases, flops=None, traffic=None):
+def compare(script, cases, flops=None, traffic=None, others=None):
     """Times every case of bench/`script`, and prints a table. `flops` are the
-    operations of a case, by its name, and `traffic` the bytes that it reads."""
-    flops, traffic = flops or {}, traffic or {}
+    operations of a case, by its name, and `traffic` the bytes that it reads;
+    `others` are the cases of further libraries, by theirs."""
+    flops, traffic, others = flops or {}, traffic or {}, others or {}
     threads, program, rounds = arguments()
     torch.set_num_threads(threads)
     heed = Child(program, script, str(threads), "serve")
@@ -70,8 +71,9 @@ def compare(script, cases, flops=None, traffic=None):
     best, peak, rate = {}, 0, {}
     for _ in range(rounds):
         for name, case in cases.items():
-            pair = heed.ask(name), seconds(case)
-            best[name] = [min(p) for p in zip(best.get(name, pair), pair)]
+            peers = [case] + [other[name] for other in others.values()]
+            times = [heed.ask(name)] + [seconds(peer) for peer in peers]
+            best[name] = [min(p) for p in zip(best.get(name, times), times)]
             if meter:
                 peak = max(peak, meter.ask())
             if name in traffic:
@@ -80,16 +82,18 @@ def compare(script, cases, flops=None, traffic=None):
     heed.end()
     for reader in readers.values():
         reader.end()
-    print(f"{threads} threads; microseconds, and heed's part of PyTorch's")
+    print(f"{threads} threads; microseconds, and heed's part of a peer's")
     if meter:
         meter.end()
-        print(f"peak {peak:.1f} GFLOP/s; % of it: heed, PyTorch")
-    for name, (ours, peer) in best.items():
+        print(f"peak {peak:.1f} GFLOP/s; % of it: heed,",
+              ", ".join(["torch", *others]))
+    for name, (ours, *theirs) in best.items():
+        ratios = [f"  {peer} {t * 1e6:11.3f}  {ours / t:6.3f}"
+                  for peer, t in zip(["torch", *others], theirs)]
         shares = [f"{flops[name] / t / peak * 1e-7:7.1f} %"
-                  for t in (ours, peer)] if name in flops else []
+                  for t in (ours, *theirs)] if name in flops else []
         if name in traffic:
             n = traffic[name]
             shares += [f"{n / t / rate[n] * 1e-7:7.1f} %"
-                       for t in (ours, peer)] + [f"of {rate[n]:.1f} GB/s"]
-        print(f"{name:32} heed {ours * 1e6:11.3f}  torch {peer * 1e6:11.3f}"
-              f"  {ours / peer:6.3f}", *shares)
+                       for t in (ours, *theirs)] + [f" of {rate[n]:.1f} GB/s"]
+        print(f"{name:32} heed {ours * 1e6:11.3f}", *ratios, *shares, sep="")

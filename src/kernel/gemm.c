@@ -2,8 +2,8 @@
  * gemm - the innermost loops of matrix products. Layer: kernel.
  * Read first: gemm_tile.h, and ops/gemm.c for how they are used.
  *
- * MR x 2 vectors of sums stay in registers: 6 of 16 with 16 of them, 12 with
- * 32; the rest hold the two vectors of b and one broadcast number of a.
+ * MR x 2 vectors of sums stay in registers: 12 of 16, or 24 of 32; the rest
+ * hold the two vectors of b and one broadcast number of a.
  */
 #include "kernel/kernel.h"
 #include "kernel/vec.h"
@@ -12,6 +12,21 @@
 #define MR 12
 #else
 #define MR 6
+#endif
+
+/* rows of a in products of rows with rows: times 3 of b, 12 sums */
+#define DOTS 4
+
+/* Lists X(m, w) for all heights of a tile, and of one of half the height. */
+#define EACH_3(X, w) X(1, w) X(2, w) X(3, w)
+#define EACH_6(X, w) EACH_3(X, w) X(4, w) X(5, w) X(6, w)
+#if VEC_BYTES == 64
+#define EACH_HALF EACH_6
+#define EACH_HEIGHT(X, w) \
+  EACH_6(X, w) X(7, w) X(8, w) X(9, w) X(10, w) X(11, w) X(12, w)
+#else
+#define EACH_HALF EACH_3
+#define EACH_HEIGHT EACH_6
 #endif
 
 /* The sums are an array, which stays in registers only where every loop over
@@ -26,7 +41,10 @@
 #define V vf
 #define LANES VF
 #define LOAD vf_load
+#define LOAD_N(p, n) vf_load_n(p, n, 0)
 #define STORE vf_store
+#define STORE_N vf_store_n
+#define SUM vf_sum
 #define ALL vf_all
 #define NAME(x) x##_float32
 #include "kernel/gemm_tile.h"
@@ -34,7 +52,10 @@
 #undef V
 #undef LANES
 #undef LOAD
+#undef LOAD_N
 #undef STORE
+#undef STORE_N
+#undef SUM
 #undef ALL
 #undef NAME
 
@@ -42,7 +63,10 @@
 #define V vd
 #define LANES VD
 #define LOAD vd_load
+#define LOAD_N(p, n) vd_load_n(p, n, 0)
 #define STORE vd_store
+#define STORE_N vd_store_n
+#define SUM vd_sum
 #define ALL vd_all
 #define NAME(x) x##_float64
 #include "kernel/gemm_tile.h"
@@ -50,9 +74,9 @@
 HEED_FILL(gemm);
 HEED_FILL(gemm) {
   k->gemm[HEED_FLOAT32] = (heed_gemm_loops){
-      MR, 2 * VF, pack_a_float32, pack_b_float32, tile_float32,
-      tile_rows_float32, thin_rows_float32, thin_dots_float32};
+      MR, 2 * VF, DOTS, pack_float32,
+      tile_float32, wide_tile_float32, dots_float32};
   k->gemm[HEED_FLOAT64] = (heed_gemm_loops){
-      MR, 2 * VD, pack_a_float64, pack_b_float64, tile_float64,
-      tile_rows_float64, thin_rows_float64, thin_dots_float64};
+      MR, 2 * VD, DOTS, pack_float64,
+      tile_float64, wide_tile_float64, dots_float64};
 }

@@ -1,178 +1,170 @@
 /*
- * gemm_tile - the loops of a matrix product for one element type: packing of
- * panels and the product of two panels. Layer: kernel. Included by gemm.c,
- * once for each type, with T (element), V (vector), LANES, LOAD, STORE, ALL
- * and NAME(x) defined.
- *
- * A panel of a holds MR rows, k by k: a[p * MR + r]. A panel of b holds NR
- * columns: b[p * NR + j]. Rows and columns behind the last are zeros.
+ * gemm_tile - the loops of a matrix product for one element type: packing, the
+ * product of a few rows with a few columns, and products of rows with rows.
+ * Layer: kernel. Included by gemm.c, once for each type, with T (element),
+ * V (vector), LANES, LOAD, STORE, both for the first lanes only (LOAD_N,
+ * STORE_N), ALL, SUM and NAME(x) defined.
  */
 
 #define NR (2 * LANES)
 
-/* Rows r < m of a matrix into a panel of MR. */
-static void NAME(pack_a)(int64_t k, int m, const void *from, int64_t row,
-                         int64_t column, void *to) {
-  const T *a = from;
-  T *restrict panel = to;
-  if (m == MR && row == 1) {
-    for (int64_t p = 0; p < k; p++)
-      for (int r = 0; r < MR; r++) panel[p * MR + r] = a[p * column + r];
-    return;
-  }
-  for (int r = 0; r < m; r++)
-    for (int64_t p = 0; p < k; p++)
-      panel[p * MR + r] = a[r * row + p * column];
-  for (int r = m; r < MR; r++)
-    for (int64_t p = 0; p < k; p++) panel[p * MR + r] = 0;
-}
-
-/* Columns j < n of a matrix into a panel of NR. */
-static void NAME(pack_b)(int64_t k, int n, const void *from, int64_t row,
-                         int64_t column, void *to) {
-  const T *b = from;
-  T *restrict panel = to;
-  if (n == NR && column == 1) {
-    for (int64_t p = 0; p < k; p++) {
-      STORE(panel + p * NR, LOAD(b + p * row));
-      STORE(panel + p * NR + LANES, LOAD(b + p * row + LANES));
+/* to[p * wide + i] = from[p * step + i * across] for i < n; the places behind,
+   up to `wide`, become zeros. */
+static void NAME(pack)(int64_t k, int n, int wide, const void *from,
+                       int64_t step, int64_t across, void *to) {
+  const T *x = from;
+  T *restrict y = to;
+  if (across == 1 && wide == NR && n == NR) {
+    for (int64_t p = 0; p < k; p++, x += step, y += NR) {
+      __builtin_prefetch(x + NR, 0, 2); /* of the next panel */
+      STORE(y, LOAD(x));
+      STORE(y + LANES, LOAD(x + LANES));
     }
-    return;
-  }
-  /* a few k at a time, so that the panel's lines stay in the nearest cache */
-  for (int64_t p0 = 0; p0 < k; p0 += 16) {
-    int64_t p1 = p0 + 16 < k ? p0 + 16 : k;
-    for (int j = 0; j < n; j++)
-      for (int64_t p = p0; p < p1; p++)
-        panel[p * NR + j] = b[p * row + j * column];
-    for (int j = n; j < NR; j++)
-      for (int64_t p = p0; p < p1; p++) panel[p * NR + j] = 0;
+  } else if (across == 1 && wide == MR && n == MR) {
+    for (int64_t p = 0; p < k; p++, x += step, y += MR)
+      memcpy(y, x, MR * sizeof *y);
+  } else if (across == 1 && wide % LANES == 0) {
+    for (int64_t p = 0; p < k; p++, x += step, y += wide)
+      for (int i = 0; i < wide; i += LANES) {
+        const int left = n - i < 0 ? 0 : n - i;
+        STORE(y + i, left < LANES ? LOAD_N(x + i, left) : LOAD(x + i));
+      }
+  } else {
+    for (int64_t p = 0; p < k; p++, x += step, y += wide)
+      for (int i = 0; i < wide; i++) y[i] = i < n ? x[i * across] : 0;
   }
 }
 
-/* c [m n] (+)= rows of a times a panel of b. Row r, step p of a is
-   a[r * row + p * step]: a panel has row 1 and step MR, a matrix that lies row
-   by row its own row and step 1. */
-VEC_INLINE void NAME(product)(int64_t k, const T *restrict a, int64_t row,
-                              int64_t step, const T *restrict b,
-                              T *restrict c, int64_t pitch, int m, int n,
-                              bool accumulate) {
-  V sum[MR][2];
+/* c [m n] (+)= a [m k] b [k n] for m w <= 2 MR, n <= w LANES; element (r, p) of
+   a is a[r * row + p * step], rows of b lie b_step apart and can be read up to
+   w LANES. Inlined with m and w known, so that the sums are registers. */
+VEC_INLINE void NAME(product)(int m, int w, int64_t k, const T *restrict a,
+                              int64_t row, int64_t step, const T *restrict b,
+                              int64_t b_step, T *restrict c, int64_t pitch,
+                              int n, bool accumulate) {
+  V sum[MR][4];
   UNROLL
-  for (int r = 0; r < MR; r++) sum[r][0] = sum[r][1] = ALL(0);
-  for (int64_t p = 0; p < k; p++, a += step, b += NR) {
-    const V b0 = LOAD(b), b1 = LOAD(b + LANES);
+  for (int r = 0; r < m; r++) {
+    __builtin_prefetch(c + r * pitch);
+    __builtin_prefetch(c + r * pitch + w * LANES - 1);
     UNROLL
-    for (int r = 0; r < MR; r++) {
+    for (int v = 0; v < w; v++) sum[r][v] = ALL(0);
+  }
+  for (int64_t p = 0; p < k; p++, a += step, b += b_step) {
+    V right[4];
+    UNROLL
+    for (int v = 0; v < w; v++) right[v] = LOAD(b + v * LANES);
+    UNROLL
+    for (int r = 0; r < m; r++) {
       const V x = ALL(a[r * row]);
-      sum[r][0] += x * b0;
-      sum[r][1] += x * b1;
+      UNROLL
+      for (int v = 0; v < w; v++) sum[r][v] += x * right[v];
     }
   }
-  if (m == MR && n == NR) {
-    UNROLL
-    for (int r = 0; r < MR; r++, c += pitch) {
-      if (accumulate) {
-        sum[r][0] += LOAD(c);
-        sum[r][1] += LOAD(c + LANES);
-      }
-      STORE(c, sum[r][0]);
-      STORE(c + LANES, sum[r][1]);
-    }
-    return;
-  }
-  T rows[MR][NR];
   UNROLL
-  for (int r = 0; r < MR; r++) {
-    STORE(rows[r], sum[r][0]);
-    STORE(rows[r] + LANES, sum[r][1]);
-  }
-  for (int r = 0; r < m; r++, c += pitch)
-    for (int j = 0; j < n; j++)
-      c[j] = accumulate ? c[j] + rows[r][j] : rows[r][j];
-}
-
-/* a is a panel. */
-static void NAME(tile)(int64_t k, const void *a, const void *b, void *c,
-                       int64_t pitch, int m, int n, bool accumulate) {
-  NAME(product)(k, a, 1, MR, b, c, pitch, m, n, accumulate);
-}
-
-/* a is MR rows as they lie. */
-static void NAME(tile_rows)(int64_t k, const void *a, int64_t row,
-                            const void *b, void *c, int64_t pitch, int n,
-                            bool accumulate) {
-  NAME(product)(k, a, row, 1, b, c, pitch, MR, n, accumulate);
-}
-
-/* A few rows of a against b where packing b would cost more than it saves;
-   columns of b lie without gaps ... */
-static void NAME(thin_rows)(int64_t k, const void *left, int64_t row,
-                            int64_t column, const void *right,
-                            int64_t b_row, void *result, int64_t pitch,
-                            int m, int64_t n, bool accumulate) {
-  const T *a = left, *b = right;
-  T *c = result;
-  for (int r = 0; r < m; r++, a += row, c += pitch) {
-    int64_t j = 0;
-    for (; j + 4 * LANES <= n; j += 4 * LANES) {
-      V s0 = ALL(0), s1 = s0, s2 = s0, s3 = s0;
-      for (int64_t p = 0; p < k; p++) {
-        const V x = ALL(a[p * column]);
-        const T *from = b + p * b_row + j;
-        s0 += x * LOAD(from);
-        s1 += x * LOAD(from + LANES);
-        s2 += x * LOAD(from + 2 * LANES);
-        s3 += x * LOAD(from + 3 * LANES);
-      }
-      if (accumulate) {
-        s0 += LOAD(c + j);
-        s1 += LOAD(c + j + LANES);
-        s2 += LOAD(c + j + 2 * LANES);
-        s3 += LOAD(c + j + 3 * LANES);
-      }
-      STORE(c + j, s0);
-      STORE(c + j + LANES, s1);
-      STORE(c + j + 2 * LANES, s2);
-      STORE(c + j + 3 * LANES, s3);
-    }
-    for (; j < n; j++) {
-      T s = 0;
-      for (int64_t p = 0; p < k; p++) s += a[p * column] * b[p * b_row + j];
-      c[j] = accumulate ? c[j] + s : s;
+  for (int r = 0; r < m; r++, c += pitch) {
+    UNROLL
+    for (int v = 0; v < w; v++) {
+      T *to = c + v * LANES;
+      const int left = n - v * LANES;
+      if (left >= LANES)
+        STORE(to, accumulate ? LOAD(to) + sum[r][v] : sum[r][v]);
+      else if (left > 0)
+        STORE_N(to, accumulate ? LOAD_N(to, left) + sum[r][v] : sum[r][v],
+                left);
     }
   }
 }
 
-static inline T NAME(lanes_sum)(V v) {
-  T lane[LANES];
-  STORE(lane, v);
-  for (int half = LANES / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; i++) lane[i] += lane[i + half];
-  return lane[0];
+#define CASE(m, w)                                                      \
+  case m:                                                               \
+    NAME(product)(m, w, k, a, row, step, b, b_step, c, pitch, n,        \
+                  accumulate);                                          \
+    break;
+
+static void NAME(tile)(int64_t k, const void *a, int64_t row, int64_t step,
+                       const void *b, int64_t b_step, void *c, int64_t pitch,
+                       int m, int n, bool accumulate) {
+  switch (m) { EACH_HEIGHT(CASE, 2) }
 }
 
-/* ... or rows of its transpose do: products of rows with rows. */
-static void NAME(thin_dots)(int64_t k, const void *left, int64_t row,
-                            const void *right, int64_t b_column,
-                            void *result, int64_t pitch, int m, int64_t n,
+static void NAME(wide_tile)(int64_t k, const void *a, int64_t row,
+                            int64_t step, const void *b, int64_t b_step,
+                            void *c, int64_t pitch, int m, int n,
                             bool accumulate) {
-  const T *a = left;
-  T *c = result;
-  for (int r = 0; r < m; r++, a += row, c += pitch) {
-    for (int64_t j = 0; j < n; j++) {
-      const T *b = (const T *)right + j * b_column;
-      V s0 = ALL(0), s1 = s0, s2 = s0, s3 = s0;
-      int64_t p = 0;
-      for (; p + 4 * LANES <= k; p += 4 * LANES) {
-        s0 += LOAD(a + p) * LOAD(b + p);
-        s1 += LOAD(a + p + LANES) * LOAD(b + p + LANES);
-        s2 += LOAD(a + p + 2 * LANES) * LOAD(b + p + 2 * LANES);
-        s3 += LOAD(a + p + 3 * LANES) * LOAD(b + p + 3 * LANES);
+  switch (m) { EACH_HALF(CASE, 4) }
+}
+#undef CASE
+
+/* c [m n] (+)= products of m rows of a with n <= 3 rows of b. With fewer rows
+   each product is cut into more sums, so that they do not wait for each
+   other. */
+VEC_INLINE void NAME(dots_of)(int m, int64_t k, const T *restrict a,
+                              int64_t row, const T *restrict b, int64_t b_row,
+                              T *restrict c, int64_t pitch, int n,
+                              bool accumulate) {
+  const int cuts = DOTS / m;
+  const T *const from[3] = {b, b + (n > 1 ? b_row : 0),
+                            b + (n > 2 ? 2 * b_row : 0)};
+  V sum[DOTS][3][DOTS]; /* row of a, row of b, cut */
+  UNROLL
+  for (int r = 0; r < m; r++)
+    UNROLL
+    for (int u = 0; u < cuts; u++)
+      sum[r][0][u] = sum[r][1][u] = sum[r][2][u] = ALL(0);
+  int64_t p = 0;
+  for (; p + cuts * LANES <= k; p += cuts * LANES)
+    UNROLL
+    for (int u = 0; u < cuts; u++) {
+      const int64_t q = p + u * LANES;
+      const V b0 = LOAD(from[0] + q), b1 = LOAD(from[1] + q),
+              b2 = LOAD(from[2] + q);
+      UNROLL
+      for (int r = 0; r < m; r++) {
+        const V x = LOAD(a + r * row + q);
+        sum[r][0][u] += x * b0;
+        sum[r][1][u] += x * b1;
+        sum[r][2][u] += x * b2;
       }
-      T s = NAME(lanes_sum)((s0 + s1) + (s2 + s3));
-      for (; p < k; p++) s += a[p] * b[p];
-      c[j] = accumulate ? c[j] + s : s;
+    }
+  for (; p < k; p += LANES) {
+    const int64_t left = k - p < LANES ? k - p : LANES;
+    const V b0 = LOAD_N(from[0] + p, left), b1 = LOAD_N(from[1] + p, left),
+            b2 = LOAD_N(from[2] + p, left);
+    UNROLL
+    for (int r = 0; r < m; r++) {
+      const V x = LOAD_N(a + r * row + p, left);
+      sum[r][0][0] += x * b0;
+      sum[r][1][0] += x * b1;
+      sum[r][2][0] += x * b2;
+    }
+  }
+  UNROLL
+  for (int r = 0; r < m; r++)
+    UNROLL
+    for (int j = 0; j < 3; j++) {
+      UNROLL
+      for (int u = 1; u < cuts; u++) sum[r][j][0] += sum[r][j][u];
+      const T s = SUM(sum[r][j][0]);
+      if (j < n) c[r * pitch + j] = accumulate ? c[r * pitch + j] + s : s;
+    }
+}
+
+/* The same for any n, m <= DOTS. */
+static void NAME(dots)(int64_t k, const void *a, int64_t row, const void *b,
+                       int64_t b_row, void *c, int64_t pitch, int m,
+                       int64_t n, bool accumulate) {
+  for (int64_t j = 0; j < n; j += 3) {
+    const T *from = (const T *)b + j * b_row;
+    T *to = (T *)c + j;
+    const int some = n - j < 3 ? (int)(n - j) : 3;
+    switch (m) {
+#define CASE(m, unused)                                                  \
+  case m:                                                                \
+    NAME(dots_of)(m, k, a, row, from, b_row, to, pitch, some, accumulate); \
+    break;
+      EACH_3(CASE, ) CASE(4, )
+#undef CASE
     }
   }
 }

@@ -86,22 +86,20 @@ typedef struct heed_sgd {
 } heed_sgd;
 
 /* The loops of matrix products, told in gemm_tile.h. */
+typedef void heed_gemm_tile(int64_t k, const void *a, int64_t row,
+                            int64_t step, const void *b, int64_t b_step,
+                            void *c, int64_t pitch, int m, int n,
+                            bool accumulate);
 typedef struct heed_gemm_loops {
-  int mr, nr; /* rows of a panel of a, columns of a panel of b */
-  void (*pack_a)(int64_t k, int m, const void *from, int64_t row,
-                 int64_t column, void *to);
-  void (*pack_b)(int64_t k, int n, const void *from, int64_t row,
-                 int64_t column, void *to);
-  void (*tile)(int64_t k, const void *a, const void *b, void *c,
-               int64_t pitch, int m, int n, bool accumulate);
-  void (*tile_rows)(int64_t k, const void *a, int64_t row, const void *b,
-                    void *c, int64_t pitch, int n, bool accumulate);
-  void (*thin_rows)(int64_t k, const void *a, int64_t row, int64_t column,
-                    const void *b, int64_t b_row, void *c, int64_t pitch,
-                    int m, int64_t n, bool accumulate);
-  void (*thin_dots)(int64_t k, const void *a, int64_t row, const void *b,
-                    int64_t b_column, void *c, int64_t pitch, int m,
-                    int64_t n, bool accumulate);
+  int mr, nr; /* rows and columns of a tile, at most */
+  int few;    /* rows of dots, at most */
+  void (*pack)(int64_t k, int n, int wide, const void *from, int64_t step,
+               int64_t across, void *to);
+  heed_gemm_tile *tile;
+  heed_gemm_tile *wide_tile; /* half as many rows, twice the columns */
+  void (*dots)(int64_t k, const void *a, int64_t row, const void *b,
+               int64_t b_row, void *c, int64_t pitch, int m, int64_t n,
+               bool accumulate);
 } heed_gemm_loops;
 
 typedef struct heed_kernels {

@@ -63,16 +63,57 @@ VEC_INLINE vd vd_load(const double *p) {
 }
 VEC_INLINE void vd_store(double *p, vd v) { memcpy(p, &v, sizeof v); }
 
-/* The first n lanes (n <= VF), `fill` in the others. */
+/* The first n lanes (0 <= n <= VF), `fill` in the others; nothing behind them
+   is read. */
 VEC_INLINE vf vf_load_n(const float *p, int64_t n, float fill) {
+#if defined(__AVX512F__) && VEC_BYTES == 64
+  return _mm512_mask_loadu_ps(fill - (vf){0}, (__mmask16)((1u << n) - 1), p);
+#elif defined(__AVX2__) && VEC_BYTES == 32
+  const vi have = (vi){0, 1, 2, 3, 4, 5, 6, 7} < (int32_t)n;
+  const vi kept = (vi)_mm256_maskload_ps(p, (__m256i)have);
+  return (vf)(kept | (~have & (vi)(fill - (vf){0})));
+#else
   float lane[VF];
   for (int i = 0; i < VF; i++) lane[i] = i < n ? p[i] : fill;
   return vf_load(lane);
+#endif
+}
+VEC_INLINE vd vd_load_n(const double *p, int64_t n, double fill) {
+#if defined(__AVX512F__) && VEC_BYTES == 64
+  return _mm512_mask_loadu_pd(fill - (vd){0}, (__mmask8)((1u << n) - 1), p);
+#elif defined(__AVX2__) && VEC_BYTES == 32
+  const vl have = (vl){0, 1, 2, 3} < n;
+  const vl kept = (vl)_mm256_maskload_pd(p, (__m256i)have);
+  return (vd)(kept | (~have & (vl)(fill - (vd){0})));
+#else
+  double lane[VD];
+  for (int i = 0; i < VD; i++) lane[i] = i < n ? p[i] : fill;
+  return vd_load(lane);
+#endif
 }
 VEC_INLINE void vf_store_n(float *p, vf v, int64_t n) {
+#if defined(__AVX512F__) && VEC_BYTES == 64
+  _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), v);
+#elif defined(__AVX2__) && VEC_BYTES == 32
+  const vi have = (vi){0, 1, 2, 3, 4, 5, 6, 7} < (int32_t)n;
+  _mm256_maskstore_ps(p, (__m256i)have, v);
+#else
   float lane[VF];
   vf_store(lane, v);
   for (int64_t i = 0; i < n; i++) p[i] = lane[i];
+#endif
+}
+VEC_INLINE void vd_store_n(double *p, vd v, int64_t n) {
+#if defined(__AVX512F__) && VEC_BYTES == 64
+  _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), v);
+#elif defined(__AVX2__) && VEC_BYTES == 32
+  const vl have = (vl){0, 1, 2, 3} < n;
+  _mm256_maskstore_pd(p, (__m256i)have, v);
+#else
+  double lane[VD];
+  vd_store(lane, v);
+  for (int64_t i = 0; i < n; i++) p[i] = lane[i];
+#endif
 }
 
 /* The same for elements that lie `stride` apart. */
