@@ -6,7 +6,8 @@ also tells how near that is to what the cores can do.
     python bench/attention_torch.py [threads]
 
 Names are "batch heads time size", then what is done: forward, or forward and
-backward ("both"). Padded batches have lengths that run evenly from T / 8 to T.
+backward ("both"). Few queries are in bench/decode.lua, other kinds of attention
+in bench/additive.lua, products of matrices in bench/matmul.lua.
 ]]
 
 local heed = require "heed"
@@ -18,7 +19,7 @@ local cases <const> = {}
 
 local SHAPES <const> = {
   {32, 8, 10, 32, count = 100}, {8, 8, 128, 64, count = 5},
-  {4, 8, 512, 64}, {1, 8, 2048, 64}, {1, 8, 2048, 128},
+  {4, 8, 512, 64}, {1, 8, 2048, 64}, {1, 8, 2048, 128}, {1, 8, 8192, 64},
 }
 
 -- One tensor laid out as a projection makes it, [B T H D] seen as [B H T D].
@@ -57,21 +58,32 @@ for _, shape in ipairs(SHAPES) do
   add(name .. " causal", shape, {causal = true})
 end
 
+-- Lengths that run evenly from T / 8 to T: as a batch that is padded, as packed
+-- sequences, and one call after the other.
 for _, shape in ipairs {{8, 8, 128, 64}, {8, 8, 512, 64}} do
-  local lengths <const> = {}
-  local b <const>, t <const> = shape[1], shape[3]
-  for i = 1, b do lengths[i] = t * i // b end
-  add(table.concat(shape, " ") .. " padded", shape,
-      {valid_lens = heed.tensor(lengths, {dtype = "int64"})})
+  local b <const>, h <const>, t <const>, d <const> = table.unpack(shape)
+  local name <const> = table.concat(shape, " ")
+  local lengths <const>, ends <const>, alone <const> = {}, {0}, {}
+  for i = 1, b do
+    lengths[i] = t * i // b
+    ends[i + 1] = ends[i] + lengths[i]
+    alone[i] = {heads(1, h, lengths[i], d), heads(1, h, lengths[i], d),
+      heads(1, h, lengths[i], d)}
+  end
+  add(name .. " padded", shape, {valid_lens = heed.tensor(lengths)})
+  add(name .. " packed", {1, h, ends[#ends], d},
+    {cu_seqlens = heed.tensor(ends)})
+  cases[#cases + 1] = {name .. " one by one", function()
+    for _, one in ipairs(alone) do
+      local _ <close> =
+        F.scaled_dot_product_attention(one[1], one[2], one[3])
+    end
+  end}
 end
 
-for _, queries in ipairs {1, 8} do
-  local q <const> = heads(1, 8, queries, 64)
-  local k <const> = heed.randn {1, 8, 4096, 64}
-  local v <const> = heed.randn {1, 8, 4096, 64}
-  cases[#cases + 1] = {"decode " .. queries .. " of 4096", function()
-    return F.scaled_dot_product_attention(q, k, v)
-  end, count = 20, drop = true, bytes = 2 * 8 * 4096 * 64 * 4}
+for _, t in ipairs {4096, 8192} do
+  add(("1 8 %d 64 window 256"):format(t), {1, 8, t, 64},
+    {causal = true, window = 256})
 end
 
 dofile "bench/harness.lua"(cases)

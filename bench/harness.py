@@ -55,6 +55,23 @@ class Child:
         self.process.wait()
 
 
+CONFIG = """
+local c = require "heed".config()
+print(("heed: %s, %s"):format(c.isa, c.blas))
+"""
+
+
+def head(program, threads):
+    """The machine, and the versions and kernels in use."""
+    with open("/proc/cpuinfo") as info:
+        model = next((line.split(":")[1].strip() for line in info
+                      if line.startswith("model name")), "unknown")
+    print(f"{model}, {threads} of {os.cpu_count()} processors")
+    print(subprocess.check_output([program, "-e", CONFIG], text=True).strip())
+    print(f"PyTorch {torch.__version__}:",
+          torch.backends.cpu.get_cpu_capability())
+
+
 def compare(script, cases, flops=None, traffic=None, others=None):
     """Times every case of bench/`script`, and prints a table. `flops` are the
     operations of a case, by its name, and `traffic` the bytes that it reads;
@@ -80,6 +97,7 @@ def compare(script, cases, flops=None, traffic=None, others=None):
                 n = traffic[name]
                 rate[n] = max(rate.get(n, 0), readers[n].ask())
     heed.end()
+    head(program, threads)
     for reader in readers.values():
         reader.end()
     print(f"{threads} threads; microseconds, and heed's part of a peer's")
@@ -97,3 +115,4 @@ def compare(script, cases, flops=None, traffic=None, others=None):
             shares += [f"{n / t / rate[n] * 1e-7:7.1f} %"
                        for t in (ours, *theirs)] + [f" of {rate[n]:.1f} GB/s"]
         print(f"{name:32} heed {ours * 1e6:11.3f}", *ratios, *shares, sep="")
+    return best
