@@ -156,38 +156,15 @@ static void panel_forward(forward_work *f, int64_t p) {
   f->begun[p] = true;
 }
 
-/* What a lane's sum and O are to be multiplied with, where a sink joins the
-   keys; top becomes the largest of both. */
-static float take_sink(const heed_attention *a, int64_t head, float *top,
-                       float *sum) {
-  float sink = *place(&a->sinks, head, 0), before = *top;
-  if (sink > before) *top = sink;
-  float gain = weight_of(vf_all(before), vf_all(*top))[0];
-  *sum = *sum * gain + weight_of(vf_all(sink), vf_all(*top))[0];
-  return gain;
-}
-
 /* Writes out and stats of a panel. */
 static void finish_panel(const forward_work *f, int64_t p) {
   const heed_attention *a = f->w.a;
   const lanes *t = &f->seen[p];
   float gain[PANEL] = {0}, *row[PANEL];
   lane_rows(&a->out, t, row);
-  for (int64_t l = 0; l < t->count; l++) {
-    float top = f->top[p * PANEL + l], sum = f->sum[p * PANEL + l];
-    float more = 1, over = 0;
-    if (top != -INFINITY || sum != 0) {
-      if (top == -INFINITY) top = 0; /* NaN is all that was seen */
-      if (a->sinks.data) more = take_sink(a, t->head[l], &top, &sum);
-      over = 1 / sum;
-    }
-    gain[l] = more * over;
-    if (a->stats.data) {
-      float *stats = place(&a->stats, t->head[l], t->query[l]);
-      stats[0] = top;
-      stats[1] = over;
-    }
-  }
+  for (int64_t l = 0; l < t->count; l++)
+    gain[l] = finish_row(a, t->head[l], t->query[l], f->top[p * PANEL + l],
+                         f->sum[p * PANEL + l]);
   float *out = f->out + p * PANEL * a->dv;
   if (!f->begun[p]) memset(out, 0, sizeof *out * (size_t)(PANEL * a->dv));
   turn_out(t->count, a->dv, out, gain, row);
@@ -200,7 +177,7 @@ static void forward(const heed_attention *a, int64_t begin, int64_t end,
   f.begin = begin;
   f.end = end;
   f.panels = (end - begin + PANEL - 1) / PANEL;
-  work_begin(&f.w);
+  describe(&f.w, 0, a->tk);
   for (int64_t p = 0; p < f.panels; p++) {
     load_panel(&f, p);
     const lanes *t = &f.seen[p];

@@ -376,7 +376,7 @@ static void backward(const heed_attention *a, int64_t first, int64_t end,
                      void *room) {
   backward_work b = backward_cut(a, &(pool){.start = room});
   int64_t rows = a->heads * a->tq;
-  work_begin(&b.w);
+  describe(&b.w, first, end);
   for (int64_t row = 0; row < rows || row == 0; row += SPAN) {
     load_span(&b, row, rows);
     for (int64_t from = first; from < end; from += b.w.step) {

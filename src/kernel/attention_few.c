@@ -1,6 +1,6 @@
 /*
  * attention_few - attention of few queries to many keys, in float32: decoding.
- * Layer: kernel. Read first: attention.h, attention.c, attention_work.h.
+ * Layer: kernel. Read first: attention.h, attention.c, attention_rows.h.
  *
  * Reading the keys and values is most of the work, so they are taken as they
  * lie, once for all rows. Keys are cut into splits of HEED_ATTENTION_SPLIT,
@@ -14,7 +14,7 @@
  */
 #include "kernel/attention.h"
 
-#include "kernel/attention_work.h"
+#include "kernel/attention_rows.h"
 #include "kernel/kernel.h"
 
 /* Small loops over registers are written out, also for 16 lanes. */
@@ -33,20 +33,28 @@ typedef struct split_sums {
 typedef struct few_work {
   work w;
   int64_t rows, q_wide, out_wide;
+  int64_t wide; /* between rows of scores */
   float *q;     /* [rows q_wide], times the scale; rows padded to 4 */
-  float *score; /* [rows w.wide] */
+  float *score; /* [rows wide] */
+  bool skip; /* values with a weight of 0? */
   split_sums s;
-  const float *k, *v; /* of the split, whose keys are begin .. stop - 1 */
+  heed_grid k, v; /* of the split, whose keys are begin .. stop - 1 */
   int64_t begin, stop;
-  const float *keys, *values; /* of the block at hand */
+  const float *keys, *values; /* of the block at hand, rows that far apart: */
+  int64_t key_step, value_step;
+  float *key_room, *value_room; /* the block, where it is of halves */
 } few_work;
 
 static few_work few_cut(const heed_attention *a, pool *room) {
   few_work f = {.w = work_cut(a, room), .rows = a->heads * a->tq,
-                .q_wide = padded(a->d, VF), .out_wide = padded(a->dv, VF)};
+                .q_wide = padded(a->d, VF), .out_wide = padded(a->dv, VF),
+                .wide = row_wide(a)};
   int64_t rows = padded(f.rows, 4);
   f.q = cut(room, rows * f.q_wide);
-  f.score = cut(room, rows * f.w.wide);
+  f.score = cut(room, rows * f.wide);
+  f.key_room = cut(room, a->k_dtype != HEED_FLOAT32 ? KEYS * a->d : 0);
+  f.value_room = cut(room, a->v_dtype != HEED_FLOAT32 ? KEYS * a->dv : 0);
+  f.w.halves = cut(room, a->d);
   return f;
 }
 
@@ -69,11 +77,22 @@ static size_t few_sums(const heed_attention *a) {
   return count.used;
 }
 
+/* to = a row of q times the scale, with zeros up to a whole vector. */
+static void load_query(const few_work *f, int64_t head, int64_t query,
+                       float *to) {
+  const heed_attention *a = f->w.a;
+  const float gain = (float)a->scale;
+  const float *row =
+      read_row(&a->q, a->q_dtype, head, query, a->d, f->w.halves);
+  int64_t e = 0;
+  for (; e + VF <= a->d; e += VF) vf_store(to + e, vf_load(row + e) * gain);
+  if (e < a->d) vf_store(to + e, vf_load_n(row + e, a->d - e, 0) * gain);
+}
+
 static void load_rows(few_work *f) {
   const heed_attention *a = f->w.a;
-  for (int64_t head = 0; head < a->heads; head++)
-    copy_rows(a->tq, a->d, place(&a->q, head, 0), a->q.row, (float)a->scale,
-              false, f->q + head * a->tq * f->q_wide);
+  for (int64_t r = 0; r < f->rows; r++)
+    load_query(f, r / a->tq, r % a->tq, f->q + r * f->q_wide);
   for (int64_t r = 0; r < f->rows; r++) {
     f->s.top[r] = -INFINITY;
     f->s.sum[r] = 0;
@@ -138,7 +157,7 @@ VEC_INLINE void score_tile(int rows, const float *q, int64_t q_wide,
 
 /* Keys are the outer loop: all rows pass over them while they are near. */
 static void score_tiles(few_work *f, const span *tiles, int count) {
-  int64_t d = f->w.a->d, stride = f->w.a->k.row, wide = f->w.wide;
+  int64_t d = f->w.a->d, stride = f->key_step, wide = f->wide;
   for (int64_t j = 0; j < f->w.count; j += VF) {
     const float *keys = f->keys + j * stride;
     int64_t left = f->w.count - j;
@@ -210,14 +229,14 @@ static void value_skipping(float *out, const float *p, int64_t count,
 /* Of keys from .. end - 1 of the block, for the rows of a tile. */
 static void value_rows(const few_work *f, const span *t, int64_t from,
                        int64_t end, bool ahead) {
-  int64_t dv = f->w.a->dv, stride = f->w.a->v.row, wide = f->w.wide;
+  int64_t dv = f->w.a->dv, stride = f->value_step, wide = f->wide;
   int64_t out_wide = f->out_wide, n = end - from;
   const float *p = f->score + t->row * wide + from;
   const float *values = f->values + from * stride;
   float *out = f->s.out + t->row * out_wide;
 #define VALUE(rows) \
   value_tile(rows, out, out_wide, p, wide, n, values, stride, dv, ahead)
-  if (f->w.skip)
+  if (f->skip)
     for (int64_t r = 0; r < t->rows; r++)
       value_skipping(out + r * out_wide, p + r * wide, n, values, stride, dv);
   else if (t->rows == 1) VALUE(1);
@@ -249,7 +268,7 @@ static void soften_rows(few_work *f, const span *t) {
   if (t->first >= t->end) return;
   for (int64_t r = t->row; r < t->row + t->rows; r++) {
     float shrink, *out = f->s.out + r * f->out_wide;
-    soften(&f->w, t, r - t->row, f->score + r * f->w.wide, f->s.top + r,
+    soften(&f->w, t, r - t->row, f->score + r * f->wide, f->s.top + r,
            f->s.sum + r, &shrink);
     for (int64_t e = 0; shrink != 1 && e < f->out_wide; e += VF)
       vf_store(out + e, vf_load(out + e) * shrink);
@@ -267,15 +286,28 @@ static void sum_rows(few_work *f, int64_t row, int64_t end) {
   value_tiles(f, tiles, count);
 }
 
+/* Keys, or values, of the block: where they are, or of halves, as floats. */
+static const float *load_block(const few_work *f, const heed_grid *g,
+                               heed_dtype dtype, int64_t d, float *room,
+                               int64_t *step) {
+  int64_t first = f->w.from - f->begin;
+  *step = dtype == HEED_FLOAT32 ? g->row : d;
+  if (dtype == HEED_FLOAT32) return place(g, 0, first);
+  for (int64_t i = 0; i < f->w.count; i++)
+    read_row(g, dtype, 0, first + i, d, room + i * d);
+  return room;
+}
+
 /* Keys first .. end - 1 of the split. */
 static void sum_keys(few_work *f, int64_t first, int64_t end) {
-  load_rows(f);
   const heed_attention *a = f->w.a;
+  load_rows(f);
   for (int64_t from = first; from < end; from += KEYS) {
-    f->w.from = from;
-    f->w.count = f->stop - from < KEYS ? f->stop - from : KEYS;
-    f->keys = f->k + (from - f->begin) * a->k.row;
-    f->values = f->v + (from - f->begin) * a->v.row;
+    take_keys(&f->w, from, f->stop);
+    f->keys = load_block(f, &f->k, a->k_dtype, a->d, f->key_room,
+                         &f->key_step);
+    f->values = load_block(f, &f->v, a->v_dtype, a->dv, f->value_room,
+                           &f->value_step);
     for (int64_t row = 0; row < f->rows; row += ROWS)
       sum_rows(f, row, row + ROWS < f->rows ? row + ROWS : f->rows);
   }
@@ -287,19 +319,18 @@ static void few_split(const heed_attention *a, int64_t split, const void *k,
   int64_t first, end;
   f.s = cut_sums(a, &(pool){.start = (char *)sums +
                                      (size_t)split * few_sums(a)});
-  f.k = k;
-  f.v = v;
+  f.k = (heed_grid){(void *)k, 0, a->k.row, 1};
+  f.v = (heed_grid){(void *)v, 0, a->v.row, 1};
   f.begin = split * HEED_ATTENTION_SPLIT;
   f.stop = f.begin + HEED_ATTENTION_SPLIT;
   if (f.stop > a->tk) f.stop = a->tk;
-  key_mask_ends(&f.w, f.begin, f.stop);
-  describe(&f.w);
+  describe(&f.w, f.begin, f.stop);
   seen_by_rows(&f.w, 0, f.rows, &first, &end);
   if (first < f.begin) first = f.begin;
   if (end > f.stop) end = f.stop;
   sum_keys(&f, first, end);
   if (!all_finite(f.s.out, f.rows * f.out_wide)) {
-    f.w.skip = true;
+    f.skip = true;
     sum_keys(&f, first, end);
   }
 }
@@ -310,8 +341,8 @@ static void join_row(const heed_attention *a, split_sums *s,
   float before = s->top[r], other = later->top[r];
   float top = other > before ? other : before;
   vf from = vf_all(top == -INFINITY ? 0 : top);
-  vf mine = weight_of(vf_all(before) - from);
-  vf theirs = weight_of(vf_all(other) - from);
+  vf mine = weight_of(vf_all(before), from);
+  vf theirs = weight_of(vf_all(other), from);
   s->top[r] = top;
   s->sum[r] = s->sum[r] * mine[0] + later->sum[r] * theirs[0];
   int64_t wide = padded(a->dv, VF);
@@ -319,6 +350,12 @@ static void join_row(const heed_attention *a, split_sums *s,
   const float *more = later->out + r * wide;
   for (int64_t e = 0; e < wide; e += VF)
     vf_store(out + e, vf_load(out + e) * mine + vf_load(more + e) * theirs);
+}
+
+static void store_row(int64_t n, const float *from, float gain, float *to) {
+  int64_t e = 0;
+  for (; e + VF <= n; e += VF) vf_store(to + e, vf_load(from + e) * gain);
+  for (; e < n; e++) to[e] = from[e] * gain;
 }
 
 static void few_join(const heed_attention *a, void *sums) {
@@ -329,8 +366,11 @@ static void few_join(const heed_attention *a, void *sums) {
     split_sums later = cut_sums(a, &(pool){.start = start});
     for (int64_t r = 0; r < rows; r++) join_row(a, &s, &later, r);
   }
-  for (int64_t r = 0; r < rows; r++)
-    finish_row(a, r / a->tq, r % a->tq, s.top[r], s.sum[r], s.out + r * wide);
+  for (int64_t r = 0; r < rows; r++) {
+    int64_t head = r / a->tq, query = r % a->tq;
+    float gain = finish_row(a, head, query, s.top[r], s.sum[r]);
+    store_row(a->dv, s.out + r * wide, gain, place(&a->out, head, query));
+  }
 }
 
 HEED_FILL(attention_few);

@@ -1,62 +1,20 @@
 /*
- * attention_lanes - what the float32 attention loops share: scratch, what the
- * queries of a panel see, and how products become scores. Layer: kernel.
- * Read first: attention.h, attention_panel.h.
+ * attention_lanes - what the queries of a panel see, and how products become
+ * scores, with the queries side by side. Layer: kernel.
+ * Read first: attention_work.h, attention_panel.h.
  *
  * Each lane of a panel is a query: a row of the panel holds what PANEL queries
  * have to do with one key. Keys are worked on in blocks of at most KEYS.
- * Example: 6 causal queries over 140 keys stand beside keys 134..139. Blocks
- * have 70 keys. The panel sees all 70 of the second block (70..139); at its
- * place 65, key 135, lane 0 becomes -inf; at place 66 lanes 0 and 1.
+ * Example: 6 causal queries over 140 keys stand beside keys 134..139. With 8
+ * floats to a vector, blocks have 72 keys. The panel sees all 68 of the second
+ * one (72..139); at its place 63, key 135, lane 0 becomes -inf; at place 64
+ * lanes 0 and 1.
  */
 #ifndef HEED_KERNEL_ATTENTION_LANES_H
 #define HEED_KERNEL_ATTENTION_LANES_H
 
-#include <math.h>
-#include <string.h>
-
-#include "base/half.h"
-#include "kernel/attention.h"
 #include "kernel/attention_panel.h"
-#include "kernel/philox.h"
-
-#define KEYS 128 /* of a block, at most */
-
-/* ---- scratch ------------------------------------------------------------ */
-
-/* Scratch that is handed out from its start; without `start` it is only
-   counted. */
-typedef struct pool {
-  char *start;
-  size_t used;
-} pool;
-
-/* The next n floats; lines of cache stay whole. */
-VEC_INLINE float *cut(pool *p, int64_t n) {
-  float *part = p->start ? (float *)(p->start + p->used) : NULL;
-  p->used += (size_t)padded(n * (int64_t)sizeof *part, 64);
-  return part;
-}
-
-/* A group, and the block of its keys at hand. */
-typedef struct work {
-  const heed_attention *a;
-  int64_t first_key, end_key; /* what the key mask leaves, at its ends */
-  bool limited; /* may rows see other keys than 0 .. tk - 1? */
-  bool listed;  /* is there a bias or a mask? */
-  bool partial; /* may a key have a factor of 0? */
-  int64_t step; /* keys of a block */
-  int64_t from, count; /* keys from .. from + count - 1 */
-  /* of a panel and a block, [keys PANEL]: */
-  float *term; /* what is added to the scores */
-  float *drop; /* drop factors */
-  float *row;  /* [PANEL keys] of either, before it is turned */
-  uint32_t *word;
-  float *halves; /* PANEL rows of halves, as floats */
-} work;
-
-/* VF halves */
-typedef uint16_t vec_short __attribute__((vector_size(VEC_BYTES / 2)));
+#include "kernel/attention_work.h"
 
 #define ROW_WIDE (KEYS + VF) /* rows do not lie a power of two apart */
 
@@ -78,63 +36,6 @@ static work work_cut(const heed_attention *a, pool *room) {
   return w;
 }
 
-VEC_INLINE float *place(const heed_grid *g, int64_t head, int64_t row) {
-  return (float *)g->data + head * g->head + row * g->row;
-}
-
-static void read_halves(heed_dtype dtype, const uint16_t *from, int64_t n,
-                        float *to) {
-  int64_t i = 0;
-  if (dtype == HEED_BFLOAT16) {
-    for (; i + VF <= n; i += VF) {
-      vec_short x;
-      memcpy(&x, from + i, sizeof x);
-      vf_store(to + i, (vf)(__builtin_convertvector(x, vu) << 16));
-    }
-    for (; i < n; i++) to[i] = heed_bfloat16_to_float(from[i]);
-  } else {
-    for (; i < n; i++) to[i] = heed_float16_to_float(from[i]);
-  }
-}
-
-/* d numbers of a row: where they are, or from halves, at `room`. */
-VEC_INLINE const float *read_row(const heed_grid *g, heed_dtype dtype,
-                                 int64_t head, int64_t row, int64_t d,
-                                 float *room) {
-  int64_t at = head * g->head + row * g->row;
-  if (dtype == HEED_FLOAT32) return (const float *)g->data + at;
-  read_halves(dtype, (const uint16_t *)g->data + at, d, room);
-  return room;
-}
-
-static void key_mask_ends(work *w) {
-  const uint8_t *mask = w->a->key_mask.data;
-  int64_t step = w->a->key_mask.column;
-  w->first_key = 0;
-  w->end_key = w->a->tk;
-  if (!mask) return;
-  while (w->end_key > 0 && !mask[(w->end_key - 1) * step]) w->end_key--;
-  while (w->first_key < w->end_key && !mask[w->first_key * step])
-    w->first_key++;
-}
-
-/* Finds out what the description asks for. */
-static void work_begin(work *w) {
-  const heed_attention *a = w->a;
-  int64_t all = a->tq + a->tk;
-  key_mask_ends(w);
-  w->listed = a->bias.data || a->mask.data || a->key_mask.data;
-  w->limited = a->valid.data || a->key_mask.data || a->left < all ||
-               a->right < all;
-  w->partial = w->limited || w->listed || a->dropout;
-}
-
-/* The block that starts at `from`; `end` is behind the last key. */
-VEC_INLINE void take_keys(work *w, int64_t from, int64_t end) {
-  w->from = from;
-  w->count = end - from < w->step ? end - from : w->step;
-}
-
 /* ---- what lanes see ----------------------------------------------------- */
 
 /* Lane l is row row + l of the group and may see keys lo[l] .. hi[l] - 1 at
@@ -153,10 +54,7 @@ static void see(const work *w, lanes *t) {
   t->end = t->whole = 0;
   for (int64_t l = 0; l < t->count; l++) {
     int64_t lo, hi;
-    heed_attention_range(w->a, t->query[l], &lo, &hi);
-    if (lo < w->first_key) lo = w->first_key;
-    if (hi > w->end_key) hi = w->end_key;
-    if (lo >= hi) lo = hi = 0;
+    seen_keys(w, t->query[l], &lo, &hi);
     t->lo[l] = (int32_t)lo;
     t->hi[l] = (int32_t)hi;
     if (lo > t->whole) t->whole = lo;
@@ -400,40 +298,7 @@ static void draw(const work *w, const lanes *t, int64_t first, int64_t end) {
   turn_rows(w->row, end - first, w->drop + first * PANEL);
 }
 
-/* ---- weights ------------------------------------------------------------ */
-
-#define LOG2_E 1.44269504f
-
-/* 2^y for y <= 0, or NaN; 0 where it is below the normal range. The
-   polynomial is a minimax fit of this project, within 0.6 ulp. */
-VEC_INLINE vf power_of_2(vf y) {
-  const vf shifter = vf_all(0x1.8p23f); /* adding it rounds to an integer */
-  y = vf_max(vf_all(-127.0f), y);       /* there the bits of 2^k are 0 */
-  vf shifted = y + shifter;
-  vu k = (vu)shifted - (vu)shifter;
-  vf r = y - (shifted - shifter);
-  vf p = r * 1.53264729e-4f + 1.33908063e-3f;
-  p = p * r + 9.61850584e-3f;
-  p = p * r + 5.55035993e-2f;
-  p = p * r + 2.40226477e-1f;
-  p = p * r + 6.93147182e-1f;
-  p = p * r + 1.0f;
-  return p * (vf)((k + 127) << 23);
-}
-
-/* e^(x - top), 1 where they are equal; top may not be -inf. */
-VEC_INLINE vf weight_of(vf x, vf top) {
-  return power_of_2((x - top) * LOG2_E);
-}
-
-static bool all_finite(const float *x, int64_t n) {
-  vf bad = {0};
-  int64_t i = 0;
-  for (; i + VF <= n; i += VF) bad += vf_load(x + i) * 0.0f;
-  float rest = 0;
-  for (; i < n; i++) rest += x[i] * 0.0f;
-  return sum_lanes(bad)[0] + rest == 0;
-}
+/* ---- keys ---------------------------------------------------------------- */
 
 /* Are all keys, or values, of the block? */
 static bool block_finite(const work *w, const heed_grid *g, heed_dtype dtype,

@@ -14,19 +14,14 @@
 #ifndef HEED_KERNEL_ATTENTION_PANEL_H
 #define HEED_KERNEL_ATTENTION_PANEL_H
 
-#include <stdbool.h>
+#include "kernel/attention_work.h"
 
-#include "kernel/vec_lanes.h"
-
-#define PANEL (2 * VF)
 /* rows of a tile: as many as there are registers for */
 #if VEC_BYTES == 64
 #define TILE 8
 #else
 #define TILE 6
 #endif
-
-static int64_t padded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* Column j of row i lies at data + i * row + j / PANEL * chunk + j % PANEL. */
 typedef struct matrix {

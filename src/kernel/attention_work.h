@@ -1,13 +1,9 @@
 /*
- * attention_work - what the float32 attention loops share: scratch, what a
- * row may see of a block of keys, and how products become scores.
- * Layer: kernel. Read first: attention.h, attention_product.h.
+ * attention_work - what all float32 loops of attention share: scratch, what a
+ * call describes, and weights. Layer: kernel. Read first: attention.h.
  *
- * Keys are worked on in blocks of KEYS; places in a block count from its
- * start. Example: 6 causal queries over 140 keys stand beside keys 134..139.
- * With 8 floats to a vector, the first tile of rows sees places 0..11 at most
- * of the second block (keys 128..139), whose scores are 16 numbers a row; of
- * row 0, places 7 and on become -inf.
+ * Keys are worked on in blocks of at most KEYS; places in a block count from
+ * its start.
  */
 #ifndef HEED_KERNEL_ATTENTION_WORK_H
 #define HEED_KERNEL_ATTENTION_WORK_H
@@ -15,12 +11,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "kernel/attention.h"
-#include "kernel/attention_product.h"
 #include "kernel/philox.h"
+#include "kernel/vec_lanes.h"
 
-#define KEYS 128 /* of a block; a multiple of what philox_words writes */
-#define ROWS 48  /* of a block of queries; a multiple of TILE */
+#define KEYS 128 /* of a block, at most */
+#define PANEL (2 * VF) /* numbers side by side that are worked on together */
+
+static int64_t padded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* ---- scratch ------------------------------------------------------------ */
 
@@ -38,308 +37,149 @@ VEC_INLINE float *cut(pool *p, int64_t n) {
   return part;
 }
 
-/* A group and the block of its keys at hand. */
+/* A group, and the block of its keys at hand. */
 typedef struct work {
   const heed_attention *a;
   int64_t first_key, end_key; /* what the key mask leaves, at its ends */
   bool limited; /* may rows see other keys than 0 .. tk - 1? */
-  bool shaped;  /* is more than the scale applied to scores? */
-  bool partial; /* may a key of a tile have a factor of 0? */
-  bool skip;    /* see attention.c */
+  bool listed;  /* is there a bias or a mask? */
+  bool partial; /* may a key have a factor of 0? */
+  int64_t step; /* keys of a block */
   int64_t from, count; /* keys from .. from + count - 1 */
-  int64_t wide;        /* between rows of scores */
-  float *drop;         /* drop factors of one row */
+  float *term;  /* what is added to scores */
+  float *drop;  /* drop factors */
+  float *row;   /* of either, before they are turned */
   uint32_t *word;
+  float *halves; /* rows of halves, as floats */
 } work;
 
-/* The most keys of a block, whole panels. */
-VEC_INLINE int64_t block_width(const heed_attention *a) {
-  return a->tk < KEYS ? padded(a->tk, PANEL) : KEYS;
-}
-
-/* Cuts what every kind of work needs from the scratch. */
-VEC_INLINE work work_cut(const heed_attention *a, pool *room) {
-  work w = {.a = a};
-  /* rows of scores do not lie a power of two apart: columns are read too */
-  w.wide = block_width(a) + PANEL;
-  w.drop = cut(room, a->dropout ? w.wide : 0);
-  w.word = (uint32_t *)cut(room, a->dropout ? w.wide + 4 * PHILOX_LANES : 0);
-  return w;
-}
-
-VEC_INLINE float *place(const heed_grid *g, int64_t head, int64_t row) {
-  return (float *)g->data + head * g->head + row * g->row;
-}
-
-/* Keys first .. end - 1 are looked at. */
-static inline void key_mask_ends(work *w, int64_t first, int64_t end) {
-  const uint8_t *mask = w->a->key_mask.data;
-  int64_t step = w->a->key_mask.column;
+/* Finds out what the description asks for; keys first .. end - 1 count. */
+static void describe(work *w, int64_t first, int64_t end) {
+  const heed_attention *a = w->a;
+  const uint8_t *mask = a->key_mask.data;
+  int64_t all = a->tq + a->tk, step = a->key_mask.column;
   w->first_key = first;
   w->end_key = end;
-  if (!mask) return;
-  while (w->end_key > first && !mask[(w->end_key - 1) * step]) w->end_key--;
-  while (w->first_key < w->end_key && !mask[w->first_key * step])
+  while (mask && w->end_key > first && !mask[(w->end_key - 1) * step])
+    w->end_key--;
+  while (mask && w->first_key < w->end_key && !mask[w->first_key * step])
     w->first_key++;
+  w->listed = a->bias.data || mask || a->mask.data;
+  w->limited = a->valid.data || mask || a->left < all || a->right < all;
+  w->partial = w->limited || w->listed || a->dropout;
 }
 
-/* Finds out what the description asks for; see key_mask_ends for the rest. */
-static inline void describe(work *w) {
-  const heed_attention *a = w->a;
-  int64_t all = a->tq + a->tk;
-  w->limited = a->valid.data || a->key_mask.data || a->left < all ||
-               a->right < all;
-  w->shaped = a->alibi.data || a->bias.data || a->mask.data ||
-              a->key_mask.data;
-  w->partial = w->limited || a->mask.data || a->bias.data || a->dropout;
-}
-
-static inline void work_begin(work *w) {
-  key_mask_ends(w, 0, w->a->tk);
-  describe(w);
-}
-
-VEC_INLINE void take_keys(work *w, int64_t from) {
+/* The block that starts at `from`; `end` is behind the last key. */
+VEC_INLINE void take_keys(work *w, int64_t from, int64_t end) {
   w->from = from;
-  w->count = w->a->tk - from < KEYS ? w->a->tk - from : KEYS;
+  w->count = end - from < w->step ? end - from : w->step;
 }
 
-/* ---- what rows see ------------------------------------------------------ */
-
-/* The keys lo .. hi - 1 that a query may see at most; lo = hi: none. */
+/* The keys lo .. hi - 1 that a query may see at most; lo = hi = 0: none. */
 VEC_INLINE void seen_keys(const work *w, int64_t query, int64_t *lo,
                           int64_t *hi) {
   heed_attention_range(w->a, query, lo, hi);
   if (*lo < w->first_key) *lo = w->first_key;
   if (*hi > w->end_key) *hi = w->end_key;
+  if (*lo >= *hi) *lo = *hi = 0;
 }
 
-/* The keys that some of rows begin .. end - 1 of the group may see: first ..
-   end_key - 1, first at the start of a block. */
-static inline void seen_by_rows(const work *w, int64_t begin, int64_t end,
-                                int64_t *first, int64_t *end_key) {
-  *first = 0;
-  *end_key = w->a->tk;
-  if (!w->limited) return;
-  *first = w->a->tk;
-  *end_key = 0;
-  for (int64_t row = begin; row < end; row++) {
-    int64_t lo, hi;
-    seen_keys(w, row % w->a->tq, &lo, &hi);
-    if (lo >= hi) continue;
-    if (lo < *first) *first = lo;
-    if (hi > *end_key) *end_key = hi;
-  }
-  *first = *first / KEYS * KEYS;
+/* ---- rows in memory ----------------------------------------------------- */
+
+VEC_INLINE float *place(const heed_grid *g, int64_t head, int64_t row) {
+  return (float *)g->data + head * g->head + row * g->row;
 }
 
-/* Rows row .. row + rows - 1 of the group, at most TILE, and what they may
-   see of the block: row r places lo[r] .. hi[r] - 1, which lie all in first ..
-   end - 1; first is at the start of a panel, end at that of a vector. */
-typedef struct span {
-  int64_t row, rows, first, end, lo[TILE], hi[TILE];
-} span;
+/* VF halves */
+typedef uint16_t vec_short __attribute__((vector_size(VEC_BYTES / 2)));
 
-static inline void limit_span(const work *w, span *t) {
-  t->first = w->count;
-  t->end = 0;
-  for (int64_t r = 0; r < t->rows; r++) {
-    int64_t lo, hi;
-    seen_keys(w, (t->row + r) % w->a->tq, &lo, &hi);
-    lo = lo < w->from ? 0 : lo - w->from;
-    hi = hi - w->from < w->count ? hi - w->from : w->count;
-    if (lo >= hi) lo = hi = 0;
-    t->lo[r] = lo;
-    t->hi[r] = hi;
-    if (lo == hi) continue;
-    if (lo < t->first) t->first = lo;
-    if (hi > t->end) t->end = hi;
-  }
-  t->first = t->first < t->end ? t->first / PANEL * PANEL : 0;
-  t->end = padded(t->end, VF);
-}
-
-/* The tile that starts at `row`; `end` is behind the last row. */
-static inline void span_at(const work *w, int64_t row, int64_t end, span *t) {
-  t->row = row;
-  t->rows = end - row < TILE ? end - row : TILE;
-  if (w->limited) {
-    limit_span(w, t);
-    return;
-  }
-  t->first = 0;
-  t->end = padded(w->count, VF);
-  for (int r = 0; r < TILE; r++) {
-    t->lo[r] = 0;
-    t->hi[r] = w->count;
+static void read_halves(heed_dtype dtype, const uint16_t *from, int64_t n,
+                        float *to) {
+  int64_t i = 0;
+  if (dtype == HEED_BFLOAT16) {
+    for (; i + VF <= n; i += VF) {
+      vec_short x;
+      memcpy(&x, from + i, sizeof x);
+      vf_store(to + i, (vf)(__builtin_convertvector(x, vu) << 16));
+    }
+    for (; i < n; i++) to[i] = heed_bfloat16_to_float(from[i]);
+  } else {
+    for (; i < n; i++) to[i] = heed_float16_to_float(from[i]);
   }
 }
 
-/* How many of its places there are keys for. */
-VEC_INLINE int64_t span_depth(const work *w, const span *t) {
-  return (t->end < w->count ? t->end : w->count) - t->first;
+/* d numbers of a row: where they are, or from halves, at `room`. */
+VEC_INLINE const float *read_row(const heed_grid *g, heed_dtype dtype,
+                                 int64_t head, int64_t row, int64_t d,
+                                 float *room) {
+  int64_t at = head * g->head + row * g->row;
+  if (dtype == HEED_FLOAT32) return (const float *)g->data + at;
+  read_halves(dtype, (const uint16_t *)g->data + at, d, room);
+  return room;
 }
 
-/* ---- scores ------------------------------------------------------------- */
-
-/* x[j] = keep ? x[j] : -inf, by the bools at mask. */
-static inline void apply_mask(float *restrict x, int64_t n,
-                              const uint8_t *restrict mask, int64_t step) {
-  if (step == 1)
-    for (int64_t j = 0; j < n; j++) x[j] = mask[j] ? x[j] : -INFINITY;
-  else
-    for (int64_t j = 0; j < n; j++) x[j] = mask[j * step] ? x[j] : -INFINITY;
-}
-
-/* A bias of -inf shuts a key out, whatever its score is. */
-static inline void apply_bias(float *restrict x, int64_t n,
-                              const float *restrict bias, int64_t step) {
-  for (int64_t j = 0; j < n; j++) {
-    float b = bias[j * step];
-    x[j] = b == -INFINITY ? b : x[j] + b;
-  }
-}
-
-static inline void apply_alibi(float *restrict x, int64_t lo, int64_t hi,
-                               float by, int64_t here) {
-  for (int64_t j = lo; j < hi; j++)
-    x[j] -= by * (float)(int32_t)(j < here ? here - j : j - here);
-}
-
-static inline void apply_softcap(float *s, int64_t n, float cap,
-                                 float *slope) {
-  for (int64_t j = 0; j < n; j += VF) {
-    vf y = vf_tanh(vf_load(s + j) / cap);
-    vf_store(s + j, y * cap);
-    if (slope) vf_store(slope + j, 1.0f - y * y);
-  }
-}
-
-/* The part of shape_scores that most calls do without. */
-static inline void shape_more(const work *w, int64_t row, int64_t lo,
-                              int64_t hi, float *s) {
-  const heed_attention *a = w->a;
-  int64_t head = row / a->tq, query = row % a->tq, n = hi - lo;
-  int64_t key = w->from + lo;
-  if (a->alibi.data)
-    apply_alibi(s, lo, hi, *place(&a->alibi, head, 0),
-                query + a->shift - w->from);
-  if (a->bias.data)
-    apply_bias(s + lo, n, place(&a->bias, head, query) + key * a->bias.column,
-               a->bias.column);
-  if (a->mask.data)
-    apply_mask(s + lo, n,
-               (uint8_t *)a->mask.data + head * a->mask.head +
-                   query * a->mask.row + key * a->mask.column,
-               a->mask.column);
-  if (a->key_mask.data)
-    apply_mask(s + lo, n,
-               (uint8_t *)a->key_mask.data + key * a->key_mask.column,
-               a->key_mask.column);
-}
-
-/* Turns scaled products in s[first .. end) into scores, -inf for what row r
-   may not see; with `slope`, d score / d product there under a softcap. */
-static inline void shape_scores(const work *w, const span *t, int64_t r,
-                                float *s, float *slope) {
-  int64_t lo = t->lo[r], hi = t->hi[r];
-  if (w->a->softcap > 0)
-    apply_softcap(s + t->first, t->end - t->first, (float)w->a->softcap,
-                  slope ? slope + t->first : NULL);
-  if (w->shaped) shape_more(w, t->row + r, lo, hi, s);
-  for (int64_t j = t->first; j < lo; j++) s[j] = -INFINITY;
-  if (hi < t->first) hi = t->first;
-  for (int64_t j = hi; j < t->end; j++) s[j] = -INFINITY;
-}
-
-/* Drop factors of places first .. end - 1 for row r, at w->drop. */
-static inline void draw(const work *w, const span *t, int64_t r) {
-  const heed_attention *a = w->a;
-  int64_t head = (t->row + r) / a->tq, query = (t->row + r) % a->tq;
-  /* the words of a row start at key 0; first and end are multiples of 4 */
-  philox_words(a->seed, a->first_head + (uint64_t)head, (uint32_t)query,
-               (uint32_t)((w->from + t->first) / 4), (t->end - t->first) / 4,
-               w->word);
-  float keep = (float)a->keep_factor;
-  for (int64_t j = t->first; j < t->end; j++)
-    w->drop[j] = w->word[j - t->first] < a->drop_below ? 0 : keep;
-}
-
-/* e^x for x <= 0, or NaN; 0 where it is below the normal range. */
-VEC_INLINE vf weight_of(vf x) {
-  x = vf_max(vf_all(-88.0f), x); /* there 2^k is 2^-127, whose bits are 0 */
-  vi ki;
-  vf k = vf_exp_k(x, &ki);
-  return vf_exp_poly(vf_exp_rest(x, k)) * (vf)(((vu)ki + 127) << 23);
-}
-
-/* Row r of a tile: products in s become weights e^(s - top). *top, the largest
-   score of the row so far, and *sum, of its weights, take these in; what was
-   summed before is to be multiplied by *shrink. */
-static inline void soften(const work *w, const span *t, int64_t r, float *s,
-                          float *row_top, float *row_sum, float *shrink) {
-  int64_t first = t->first, end = t->end;
-  shape_scores(w, t, r, s, NULL);
-  vf high = vf_all(-INFINITY), sum = {0};
-  for (int64_t j = first; j < end; j += VF) high = vf_max(vf_load(s + j), high);
-  float top = max_lanes(high)[0], before = *row_top;
-  if (top < before) top = before;
-  /* a row that has seen nothing yet: e^(-inf - 0) = 0, and NaN stays */
-  vf from = vf_all(top == -INFINITY ? 0 : top);
-  for (int64_t j = first; j < end; j += VF) {
-    vf e = weight_of(vf_load(s + j) - from);
-    vf_store(s + j, e);
-    sum += e;
-  }
-  if (w->a->dropout) {
-    draw(w, t, r);
-    for (int64_t j = first; j < end; j += VF)
-      vf_store(s + j, vf_load(s + j) * vf_load(w->drop + j));
-  }
-  *shrink = top == before          ? 1
-            : before == -INFINITY ? 0
-                                  : weight_of(vf_all(before) - from)[0];
-  *row_sum = *row_sum * *shrink + sum_lanes(sum)[0];
-  *row_top = top;
-}
-
-/* Writes out and stats of a row whose weights e^(s - top) times values are
-   `from`. */
-static inline void finish_row(const heed_attention *a, int64_t head,
-                              int64_t query, float top, float sum,
-                              const float *from) {
-  float *out = place(&a->out, head, query), gain = 1;
-  bool none = top == -INFINITY && sum == 0;
-  if (!none && top == -INFINITY) top = 0; /* NaN is all that was seen */
-  if (a->sinks.data && !none) {
-    float sink = *place(&a->sinks, head, 0), before = top;
-    if (sink > top) top = sink;
-    gain = weight_of(vf_all(before - top))[0];
-    sum = sum * gain + weight_of(vf_all(sink - top))[0];
-  }
-  float over = none ? 0 : 1 / sum;
-  if (a->stats.data) {
-    float *stats = place(&a->stats, head, query);
-    stats[0] = top;
-    stats[1] = over;
-  }
-  gain *= over;
-  int64_t e = 0;
-  if (none) memset(out, 0, sizeof *out * (size_t)a->dv);
-  else {
-    for (; e + VF <= a->dv; e += VF)
-      vf_store(out + e, vf_load(from + e) * gain);
-    for (; e < a->dv; e++) out[e] = from[e] * gain;
-  }
-}
-
-static inline bool all_finite(const float *x, int64_t n) {
+static bool all_finite(const float *x, int64_t n) {
   vf bad = {0};
   int64_t i = 0;
   for (; i + VF <= n; i += VF) bad += vf_load(x + i) * 0.0f;
   float rest = 0;
   for (; i < n; i++) rest += x[i] * 0.0f;
   return sum_lanes(bad)[0] + rest == 0;
+}
+
+/* ---- weights ------------------------------------------------------------ */
+
+#define LOG2_E 1.44269504f
+
+/* 2^y for y <= 0, or NaN; 0 where it is below the normal range. The
+   polynomial is a minimax fit of this project, within 0.6 ulp. */
+VEC_INLINE vf power_of_2(vf y) {
+  const vf shifter = vf_all(0x1.8p23f); /* adding it rounds to an integer */
+  y = vf_max(vf_all(-127.0f), y);       /* there the bits of 2^k are 0 */
+  vf shifted = y + shifter;
+  vu k = (vu)shifted - (vu)shifter;
+  vf r = y - (shifted - shifter);
+  vf p = r * 1.53264729e-4f + 1.33908063e-3f;
+  p = p * r + 9.61850584e-3f;
+  p = p * r + 5.55035993e-2f;
+  p = p * r + 2.40226477e-1f;
+  p = p * r + 6.93147182e-1f;
+  p = p * r + 1.0f;
+  return p * (vf)((k + 127) << 23);
+}
+
+/* e^(x - top), 1 where they are equal; top may not be -inf. */
+VEC_INLINE vf weight_of(vf x, vf top) {
+  return power_of_2((x - top) * LOG2_E);
+}
+
+/* What the sum of a row and its O are to be multiplied with, where a sink
+   joins its keys; top becomes the largest of both. */
+static inline float take_sink(const heed_attention *a, int64_t head,
+                              float *top, float *sum) {
+  float sink = *place(&a->sinks, head, 0), before = *top;
+  if (sink > before) *top = sink;
+  float gain = weight_of(vf_all(before), vf_all(*top))[0];
+  *sum = *sum * gain + weight_of(vf_all(sink), vf_all(*top))[0];
+  return gain;
+}
+
+/* Of a row with the largest score and the sum of its weights: writes its stats
+   and returns what its O is to be multiplied with. */
+static inline float finish_row(const heed_attention *a, int64_t head,
+                               int64_t query, float top, float sum) {
+  float more = 1, over = 0;
+  if (top != -INFINITY || sum != 0) {
+    if (top == -INFINITY) top = 0; /* NaN is all that was seen */
+    if (a->sinks.data) more = take_sink(a, head, &top, &sum);
+    over = 1 / sum;
+  }
+  if (a->stats.data) {
+    float *stats = place(&a->stats, head, query);
+    stats[0] = top;
+    stats[1] = over;
+  }
+  return more * over;
 }
 
 #endif

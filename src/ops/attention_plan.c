@@ -120,9 +120,7 @@ heed_attention heed_plan_sized(const heed_plan *p, int64_t sequence) {
 
 bool heed_plan_is_few(const heed_plan *p, int64_t sequence) {
   heed_attention a = heed_plan_sized(p, sequence);
-  bool halves = a.q_dtype != p->dtype || a.k_dtype != p->dtype ||
-                a.v_dtype != p->dtype;
-  return p->loops->few_split && !halves && heed_attention_is_few(&a);
+  return p->loops->few_split && heed_attention_is_few(&a);
 }
 
 /* -- groups -- */
