@@ -236,11 +236,36 @@ describe("a KeyValueCache", function()
       "max_length 9", message(encode, x, {offset = heed.tensor {1, 7}}))
   end)
 
+  it("keeps halves, of which attention makes what it makes of them", function()
+    local g = heed.Generator(3)
+    local function draw(...) return heed.randn({...}, {generator = g}) end
+    for _, dtype in ipairs {"bfloat16", "float16"} do
+      local cache = nn.KeyValueCache {dtype = dtype, capacity = 40}
+      local all_k, all_v = {}, {}
+      local k, v
+      for i, t in ipairs {30, 1, 3} do
+        all_k[i], all_v[i] = draw(2, 4, t, 8), draw(2, 4, t, 8)
+        k, v = cache:append("layer", all_k[i], all_v[i])
+      end
+      assert.equal(dtype, k.dtype)
+      assert.equal(dtype, v.dtype)
+      local q = draw(2, 4, 1, 8)
+      local function rounded(list)
+        return heed.cat(list, -2):to(dtype):to "float32"
+      end
+      local want = attend(q, rounded(all_k), rounded(all_v))
+      assert.is_true((attend(q, k, v) - want):abs():max():item() <= 1e-6)
+    end
+  end)
+
   it("says what is wrong", function()
+    assert.equal("KeyValueCache: dtype must be float16, bfloat16, float32 " ..
+      'or float64, got "int64"', message(nn.KeyValueCache, {dtype = "int64"}))
     local new <const> = nn.KeyValueCache
     assert.equal("KeyValueCache: capacity must be an integer of at least 1, " ..
       "got 0", message(new, {capacity = 0}))
-    assert.equal('KeyValueCache: unknown option "room"; known: capacity',
+    assert.equal('KeyValueCache: unknown option "room"; known: capacity, ' ..
+      'dtype',
       message(new, {room = 3}))
     local cache = new {capacity = 4}
     local append <const>, trim <const> = cache.append, cache.trim

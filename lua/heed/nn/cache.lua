@@ -24,21 +24,37 @@ local KeyValueCache = {}
 KeyValueCache.__index = KeyValueCache
 KeyValueCache.__name = NAME
 
-local OPTIONS <const> = {capacity = check.NONE}
+local OPTIONS <const> = {capacity = check.NONE, dtype = check.NONE}
+local FLOATS <const> = {
+  float16 = true, bfloat16 = true, float32 = true, float64 = true,
+}
 
 --- Makes an empty cache.
 -- @function KeyValueCache
 -- @tparam[opt] table options `capacity`: how many steps there is room for; by
--- default the room grows
--- @raise for an unknown option, and when capacity is no integer of at least 1
--- @usage local cache = nn.KeyValueCache {capacity = 256}
+-- default the room grows; `dtype` in which keys and values are kept, by default
+-- their own: halves take half the memory, and less time to read
+-- @raise for an unknown option, when capacity is no integer of at least 1, and
+-- when dtype is none of floats
+-- @usage local cache = nn.KeyValueCache {capacity = 256, dtype = "bfloat16"}
 local function new(options)
   local o = check.options(NAME, options, OPTIONS)
   local capacity = o.capacity
   if capacity then check.integer(NAME, "capacity", capacity, 1) end
+  if o.dtype and not FLOATS[o.dtype] then
+    check.fail("%s: dtype must be float16, bfloat16, float32 or float64, " ..
+      "got %s", NAME, check.show(o.dtype))
+  end
   -- of each module: k and v [.. H room D], of which the first `length` steps
   -- count, or of sequence i the first lengths[i]; `own`: room to write to
-  return setmetatable({capacity = capacity, entries = {}}, KeyValueCache)
+  return setmetatable({capacity = capacity, dtype = o.dtype, entries = {}},
+    KeyValueCache)
+end
+
+-- t in the dtype in which it is kept.
+local function stored(self, t)
+  if not self.dtype or t.dtype == self.dtype then return t end
+  return ops.to(t, self.dtype)
 end
 
 -- Smallest room, in steps.
@@ -137,6 +153,7 @@ end
 -- @raise when sizes or dtype are not those of the steps before, or there is no
 -- room for so many
 function KeyValueCache:append(module, k, v)
+  k, v = stored(self, k), stored(self, v)
   local entry = self.entries[module]
   if not entry then
     entry = {length = 0}
@@ -170,6 +187,7 @@ end
 -- @param k tensor [.. H T D]
 -- @param v tensor [.. H T Dv]
 function KeyValueCache:keep(module, k, v)
+  k, v = stored(self, k), stored(self, v)
   self.entries[module] = {k = k, v = v, length = k:size(-2), kept = true}
 end
 
