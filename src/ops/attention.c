@@ -267,8 +267,8 @@ so that keys of earlier steps may come from a cache. With causal =
 `"top-left"` it stands beside key i, and with align = `"valid"` beside key
 i + (n - Tq), where n is the number of valid keys of its batch entry. What a
 query may see is what all of `mask`, `key_mask`, `valid_lens`, `causal` and the
-window allow; a query that may see nothing gives zeros. Nothing of a key or value that is shut out
-reaches the result, not even a NaN.
+window allow; a query that may see nothing gives zeros. Nothing of a key or
+value that is shut out reaches the result, not even a NaN.
 
 The score of query i and key j is s = scale * q[i] . k[j], then
 s = softcap * tanh(s / softcap) when there is a softcap, then

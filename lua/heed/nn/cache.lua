@@ -10,8 +10,8 @@
 --
 -- New steps are written behind those that are there, into room that is set
 -- aside. With a capacity the room is made once and nothing is ever copied;
--- without, it doubles when it is full, so that what is copied in all is less
--- than what there is. Sequences of a batch may have different lengths: see
+-- without, it doubles when it is full, and all copies together are less than
+-- twice what there is. Sequences of a batch may have different lengths: see
 -- `trim`.
 
 local check = require "heed.check"
