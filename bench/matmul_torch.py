@@ -54,4 +54,5 @@ for batch, m, k, n in [(512, 10, 32, 10), (512, 10, 10, 32), (64, 64, 64, 64),
     add(f"{batch} x {m} {k} {n}", 2 * batch * m * k * n,
         torch.randn(batch, m, k), torch.randn(batch, k, n))
 
-compare("bench/matmul.lua", CASES, FLOPS, {"numpy": ARRAYS} if numpy else {})
+compare("bench/matmul.lua", CASES, FLOPS,
+        others={"numpy": ARRAYS} if numpy else {})
