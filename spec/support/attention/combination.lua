@@ -25,6 +25,10 @@ local WIDTHS <const> = {
   1, 1, 2, 3, 4, 5, 7, 7, 8, 8, 9, 12, 15, 16, 16, 17, 24, 33, 64, 80, 96, 128,
 }
 
+-- Rounding adds up in a long sum of equal terms, against what
+-- reference.rounding supposes: the scores of more keys than these differ.
+local MANY <const> = 100
+
 -- Times that are longer than one block of the loops, or few queries over many
 -- keys, come now and then, with few heads and columns.
 local function draw_times(dice, s)
@@ -54,7 +58,8 @@ local function draw_sizes(dice)
   s.dv = dice:chance(50) and s.d or dice:pick(WIDTHS)
   draw_times(dice, s)
   if dice:chance(4) then
-    s[dice:pick {"kv_heads", "tq", "tk", "d", "dv"}] = 0
+    local name = dice:pick {"kv_heads", "tq", "tk", "d", "dv"}
+    if name ~= "d" or s.tk <= MANY then s[name] = 0 end
   elseif #s.batch > 0 and dice:chance(3) then
     s.batch[1] = 0
   end
@@ -118,8 +123,7 @@ end
 
 local function draw_input(c, name, shape)
   local layout = c.dice:pick(LAYOUTS)
-  -- a long sum of equal terms is rounded to one side, see reference.rounding
-  if shape[#shape - 1] > 100 and layout == "one row for all" then
+  if shape[#shape - 1] > MANY and layout == "one row for all" then
     layout = "in one piece"
   end
   local own, view = lay[layout](shape)
@@ -235,8 +239,8 @@ local describe = {
     c:say("softcap=%g", value)
     return value
   end,
-  scale = function(c)
-    local value = c.dice:pick {0.3, 1, -0.5, 0}
+  scale = function(c, s)
+    local value = c.dice:pick {0.3, 1, -0.5, s.tk <= MANY and 0 or 0.1}
     c:say("scale=%g", value)
     return value
   end,
