@@ -14,8 +14,8 @@
 #include "kernel/attention_lanes.h"
 #include "kernel/kernel.h"
 
-#define SPAN 1024          /* rows */
-#define BAND 96           /* rows */
+#define SPAN 1024 /* rows */
+#define BAND 96   /* rows */
 #define PANELS (BAND / PANEL)
 
 /* Rows of a span: [d PANEL] for each panel of lanes, and as panels of

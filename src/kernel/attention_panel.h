@@ -1,6 +1,6 @@
 /*
  * attention_panel - the products of attention: tiles of a result held in
- * registers. Layer: kernel. Read first: vec_lanes.h.
+ * registers. Layer: kernel. Read first: attention_work.h.
  *
  * A panel is PANEL columns of a matrix, rows close behind each other: one row
  * of a panel is two vectors. The right factor and the result of a product are
