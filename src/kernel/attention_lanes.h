@@ -251,34 +251,54 @@ static void bound_scores(const work *w, int64_t first, int64_t end, float *s,
   }
 }
 
-/* Turns scaled products in s[first .. end)[PANEL] into scores, -inf for what
-   a lane may not see. list_terms has been there. */
-static void shape_scores(const work *w, const lanes *t, int64_t first,
-                         int64_t end, float *s, float *slope) {
-  const heed_attention *a = w->a;
-  bool cut_off = w->limited && (t->whole > w->from + first ||
-                                t->whole_end < w->from + end);
-  if (a->softcap > 0) bound_scores(w, first, end, s, slope);
-  if (!cut_off && !w->listed && !a->alibi.data) return;
-  const shaping by = shaping_of(w, t);
+/* What a lane may not see of places first .. end - 1 becomes -inf. */
+static void cut_off(const shaping *by, int64_t first, int64_t end, float *s) {
   for (int64_t j = first; j < end; j++)
     UNROLL for (int v = 0; v < 2; v++) {
       float *at = s + j * PANEL + v * VF;
       const vi place_of = vi_all((int32_t)j);
+      vf_store(at, vf_pick((place_of >= by->lo[v]) & (place_of < by->hi[v]),
+                           vf_load(at), vf_all(-INFINITY)));
+    }
+}
+
+/* Distances, and what list_terms has found, are added. */
+static void add_terms(const work *w, const shaping *by, int64_t first,
+                      int64_t end, float *s) {
+  for (int64_t j = first; j < end; j++)
+    UNROLL for (int v = 0; v < 2; v++) {
+      float *at = s + j * PANEL + v * VF;
       vf x = vf_load(at);
-      if (a->alibi.data)
-        x -= by.slope[v] *
-             vf_abs(__builtin_convertvector(by.here[v] - place_of, vf));
+      if (w->a->alibi.data)
+        x -= by->slope[v] *
+             vf_abs(__builtin_convertvector(
+                 by->here[v] - vi_all((int32_t)j), vf));
       if (w->listed) {
         /* -inf shuts a key out, whatever its score is */
         vf term = vf_load(w->term + j * PANEL + v * VF);
         x = vf_pick(term == -INFINITY, term, x + term);
       }
-      if (cut_off)
-        x = vf_pick((place_of >= by.lo[v]) & (place_of < by.hi[v]), x,
-                    vf_all(-INFINITY));
       vf_store(at, x);
     }
+}
+
+/* Turns scaled products in s[first .. end)[PANEL] into scores, -inf for what
+   a lane may not see. list_terms has been there. */
+static void shape_scores(const work *w, const lanes *t, int64_t first,
+                         int64_t end, float *s, float *slope) {
+  const heed_attention *a = w->a;
+  /* every lane sees what lies between these */
+  int64_t whole = t->whole - w->from, whole_end = t->whole_end - w->from;
+  bool more = w->listed || a->alibi.data;
+  if (a->softcap > 0) bound_scores(w, first, end, s, slope);
+  if (whole <= first && whole_end >= end && !more) return;
+  const shaping by = shaping_of(w, t);
+  if (more) add_terms(w, &by, first, end, s);
+  if (!w->limited) return;
+  if (whole > end || whole_end < whole) whole = end;
+  if (whole_end < whole) whole_end = whole;
+  cut_off(&by, first, whole, s);
+  cut_off(&by, whole_end > first ? whole_end : first, end, s);
 }
 
 /* w->drop for places first .. end - 1. */
@@ -303,9 +323,10 @@ static void draw(const work *w, const lanes *t, int64_t first, int64_t end) {
 /* Are all keys, or values, of the block? */
 static bool block_finite(const work *w, const heed_grid *g, heed_dtype dtype,
                          int64_t d) {
+  vf bad = {0};
   for (int64_t i = w->from; i < w->from + w->count; i++)
-    if (!all_finite(read_row(g, dtype, 0, i, d, w->halves), d)) return false;
-  return true;
+    bad += not_finite(read_row(g, dtype, 0, i, d, w->halves), d);
+  return sum_lanes(bad)[0] == 0;
 }
 
 #endif

@@ -118,13 +118,16 @@ VEC_INLINE const float *read_row(const heed_grid *g, heed_dtype dtype,
   return room;
 }
 
-static bool all_finite(const float *x, int64_t n) {
+/* 0 in every lane, or NaN in some when a number is not finite. */
+VEC_INLINE vf not_finite(const float *x, int64_t n) {
   vf bad = {0};
   int64_t i = 0;
   for (; i + VF <= n; i += VF) bad += vf_load(x + i) * 0.0f;
-  float rest = 0;
-  for (; i < n; i++) rest += x[i] * 0.0f;
-  return sum_lanes(bad)[0] + rest == 0;
+  return i < n ? bad + vf_load_n(x + i, n - i, 0) * 0.0f : bad;
+}
+
+static inline bool all_finite(const float *x, int64_t n) {
+  return sum_lanes(not_finite(x, n))[0] == 0;
 }
 
 /* ---- weights ------------------------------------------------------------ */
