@@ -38,8 +38,9 @@ static work work_cut(const heed_attention *a, pool *room) {
 
 /* ---- what lanes see ----------------------------------------------------- */
 
-/* Lane l is row row + l of the group and may see keys lo[l] .. hi[l] - 1 at
-   most; lo = hi = 0: none. Lanes behind `count` copy the last one. */
+/* Lane l is row row + l of the group. Where rows are limited, it may see keys
+   lo[l] .. hi[l] - 1 at most; lo = hi = 0: none. Lanes behind `count` copy the
+   last one. */
 typedef struct lanes {
   int64_t row, count;
   int64_t first, end;        /* all of lo .. hi - 1 */
@@ -230,11 +231,12 @@ static shaping shaping_of(const work *w, const lanes *t) {
   }
   for (int v = 0; v < 2; v++) {
     memcpy(&s.here[v], here + v * VF, sizeof s.here[v]);
+    s.slope[v] = vf_load(slope + v * VF);
+    if (!w->limited) continue;
     memcpy(&s.lo[v], t->lo + v * VF, sizeof s.lo[v]);
     memcpy(&s.hi[v], t->hi + v * VF, sizeof s.hi[v]);
     s.lo[v] -= (int32_t)w->from;
     s.hi[v] -= (int32_t)w->from;
-    s.slope[v] = vf_load(slope + v * VF);
   }
   return s;
 }
