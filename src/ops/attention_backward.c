@@ -91,7 +91,7 @@ static void join_ways(const void *context, int64_t sequence, int64_t g,
   backward_ways ways = run->ways[sequence];
   heed_attention a = heed_plan_group(run->p, sequence, g);
   heed_loop2 *add = heed_kernel.binary[HEED_BINARY_add][run->p->dtype];
-  const int64_t size = run->p->in[Q].size;
+  const int64_t size = run->p->dq.size; /* q may be of halves */
   const char *from =
       run->dq + ways.start + ways.size * (size_t)(g * (ways.count - 1));
   for (int64_t way = 1; way < ways.count; way++)
@@ -194,7 +194,7 @@ static bool find_ways(backward_run *run) {
   for (int64_t i = 0; i < p->sequences; i++) {
     const heed_sequence *q = &p->sequence[i];
     backward_ways w = {.count = 1, .start = run->dq_bytes};
-    w.size = (size_t)(p->repeat * q->tq * p->s.d * p->in[Q].size);
+    w.size = (size_t)(p->repeat * q->tq * p->s.d * p->dq.size);
     if (keys > 0 && p->groups > 0)
       w.count = (UNITS + p->groups - 1) / p->groups;
     if (keys > 0 && w.count > q->tk / keys) w.count = q->tk / keys;
