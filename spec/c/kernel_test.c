@@ -91,6 +91,10 @@ static void test_values(void) {
   value1(HEED_UNARY_gelu_tanh, -inf, -0.0);
   value1(HEED_UNARY_silu, inf, inf);
   value1(HEED_UNARY_silu, -inf, -0.0);
+  value1(HEED_UNARY_elu1, inf, inf);
+  value1(HEED_UNARY_elu1, -inf, 0);
+  value1(HEED_UNARY_elu1, 0, 1);
+  value1(HEED_UNARY_elu1, 2, 3);
   value1(HEED_UNARY_expm1, -0.0, -0.0);
   value1(HEED_UNARY_expm1, inf, inf);
   value1(HEED_UNARY_expm1, -inf, -1);
@@ -216,6 +220,9 @@ static void test_values(void) {
   value2(HEED_BINARY_gelu_bwd, inf, 2, 2);
   value2(HEED_BINARY_gelu_bwd, 0, 2, 1);
   value2(HEED_BINARY_silu_bwd, 0, 2, 1);
+  value2(HEED_BINARY_elu1_bwd, 0.25, 2, 0.5);
+  value2(HEED_BINARY_elu1_bwd, 3, 2, 2);
+  value2(HEED_BINARY_elu1_bwd, nan, 2, nan);
   value2(HEED_BINARY_gelu_tanh_bwd, 0, 2, 1);
 
   value_int(HEED_BINARY_add, INT64_MAX, 1, INT64_MIN);

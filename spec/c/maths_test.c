@@ -43,6 +43,7 @@ static double xlogy(double a, double b) {
 }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double silu(double x) { return x * sigmoid(x); }
+static double elu1(double x) { return x > 0 ? x + 1 : exp(x); }
 static double gelu(double x) { return 0.5 * x * erfc(-x * sqrt(0.5)); }
 static double rsqrt(double x) { return 1 / sqrt(x); }
 static double tanh_inner(double x) {
@@ -201,6 +202,7 @@ static void test_unary(void) {
   sweep(HEED_UNARY_sigmoid, sigmoid, 2, all);
   sweep(HEED_UNARY_erf, erf, 2, all);
   sweep(HEED_UNARY_silu, silu, 3, -87);
+  sweep(HEED_UNARY_elu1, elu1, 1, all);
   sweep(HEED_UNARY_gelu, gelu, 7, -1e30f);
   sweep(HEED_UNARY_gelu_tanh, gelu_tanh, 20, -3);
   sweep_slope(HEED_BINARY_gelu_bwd, gelu_slope);

@@ -7,15 +7,15 @@ local message = require "spec.support.message"
 local near = dofile "spec/nn/near.lua"
 local attend <const> = F.linear_attention
 
--- q [.. Tq 5], k [.. Tk 5], v [.. Tk 3]
-local function inputs(shape, tq, tk, dtype)
+-- q [.. Tq d], k [.. Tk d], v [.. Tk dv], of 5 and 3 columns by default
+local function inputs(shape, tq, tk, dtype, d, dv)
   local g = heed.Generator(tq + tk)
   local function draw(...)
     local sizes = {table.unpack(shape)}
     for _, size in ipairs {...} do sizes[#sizes + 1] = size end
     return heed.randn(sizes, {dtype = dtype or "float64", generator = g})
   end
-  return draw(tq, 5), draw(tk, 5), draw(tk, 3)
+  return draw(tq, d or 5), draw(tk, d or 5), draw(tk, dv or 3)
 end
 
 local function elu(x) return F.elu(x) + 1 end
@@ -28,7 +28,102 @@ local function plain(q, k, v, o)
   return w:matmul(v) / (w:sum(-1, true) + (o.eps or 1e-6))
 end
 
+-- The result of f, and the gradients of q, k and v for the gradient g of it.
+local function both(f, list, g, options, walk)
+  local leaves = {}
+  for i, t in ipairs(list) do leaves[i] = t:clone():requires_grad_() end
+  local out = f(leaves[1], leaves[2], leaves[3], options)
+  local dq, dk, dv = heed.grad(out, leaves, {gradient = g,
+    create_graph = walk})
+  return {out:detach(), dq:detach(), dk:detach(), dv:detach()}
+end
+
+-- Everything of both within a tolerance, in units of the largest number.
+local function check_near(got, want, tolerance)
+  for i, t in ipairs(want) do
+    assert.same(t.shape, got[i].shape)
+    if t:numel() > 0 then
+      local off = (got[i]:to "float64" - t):abs():max():item()
+      local limit = tolerance * math.max(1, t:abs():max():item())
+      assert.is_true(off <= limit, ("tensor %d: off by %g, more than %g")
+        :format(i, off, limit)) -- not for NaN
+    end
+  end
+end
+
 describe("linear attention", function()
+  it("has the values and gradients of the formula at any size", function()
+    for _, causal in ipairs {false, true} do
+      for _, t in ipairs {0, 1, 127, 128, 129, 1000} do
+        for _, d in ipairs(t < 1000 and {1, 7, 64, 80} or {7, 64}) do
+          local list = {inputs({1}, t, t, "float64", d, d)}
+          local g = heed.randn(list[3].shape,
+            {dtype = "float64", generator = heed.Generator(1)})
+          local options = {causal = causal}
+          local want = both(plain, list, g, options)
+          check_near(both(attend, list, g, options), want, 1e-11)
+          for i = 1, 3 do list[i] = list[i]:to "float32" end
+          check_near(both(attend, list, g:to "float32", options), want, 2e-5)
+        end
+      end
+    end
+  end)
+
+  it("goes on from range to range of a long sequence", function()
+    for _, causal in ipairs {false, true} do
+      for _, shape in ipairs {{1}, {2, 4}} do -- cut, and too many to be cut
+        local list = {inputs(shape, 2100, 2100, "float64", 2, 3)}
+        local g = heed.randn(list[3].shape,
+          {dtype = "float64", generator = heed.Generator(1)})
+        local options = {causal = causal}
+        check_near(both(attend, list, g, options),
+          both(plain, list, g, options), 1e-11)
+      end
+    end
+    local list = {inputs({2}, 1500, 40)}
+    local g = heed.ones({2, 1500, 3}, {dtype = "float64"})
+    check_near(both(attend, list, g, {}), both(plain, list, g, {}), 1e-11)
+    list, g = {inputs({2}, 40, 1500)}, heed.ones({2, 40, 3},
+      {dtype = "float64"})
+    check_near(both(attend, list, g, {}), both(plain, list, g, {}), 1e-11)
+  end)
+
+  it("reads heads that lie side by side, and a gradient without rows",
+    function()
+      for _, causal in ipairs {false, true} do
+        local list = {inputs({2, 3}, 70, 70)}
+        local apart = {}
+        for i, t in ipairs(list) do -- [B H T D] of [B T H D]
+          apart[i] = t:transpose(2, 3):contiguous():transpose(2, 3)
+        end
+        apart[3] = apart[3]:transpose(-1, -2):contiguous():transpose(-1, -2)
+        local o = {causal = causal}
+        near(attend(apart[1], apart[2], apart[3], o), plain(list[1], list[2],
+          list[3], o), 1e-12)
+        local grads = {}
+        for n, f in ipairs {attend, plain} do
+          local from = n == 1 and apart or list
+          for _, t in ipairs(from) do t.grad = nil; t:requires_grad_() end
+          f(from[1], from[2], from[3], o):sum():backward()
+          grads[n] = {from[1].grad, from[2].grad, from[3].grad}
+        end
+        check_near(grads[1], grads[2], 1e-11)
+      end
+    end)
+
+  it("gives a recorded gradient that differs by rounding", function()
+    for dtype, tolerance in pairs {float32 = 1e-5, float64 = 1e-12} do
+      for _, causal in ipairs {false, true} do
+        local list = {inputs({2}, 130, 130, dtype)}
+        local g = heed.ones({2, 130, 3}, {dtype = dtype})
+        local o = {causal = causal}
+        local want = both(attend, list, g, o, true)
+        for i, t in ipairs(want) do want[i] = t:to "float64" end
+        check_near(both(attend, list, g, o, false), want, tolerance)
+      end
+    end
+  end)
+
   it("weighs values by phi(q) . phi(k)", function()
     for _, shape in ipairs {{}, {2}, {2, 3}} do
       local q, k, v = inputs(shape, 4, 7)
@@ -95,16 +190,21 @@ describe("linear attention", function()
   end)
 
   it("can be differentiated again", function()
-    local q, k, v = inputs({1}, 3, 3)
-    gradient.check(function(args)
-      local a = args[1]
-      -- in the gradient check itself nothing is recorded
-      local _ <close> = heed.enable_grad()
-      if not a.requires_grad then a = a:clone():requires_grad_() end
-      local out = attend(a, k, v, {causal = true})
-      return (heed.autograd.grad({(out * out):sum()}, {a},
-        {create_graph = true})[1])
-    end, {q}, {no_views = true})
+    local keep = heed.tensor {true, false, true}
+    for _, o in ipairs {{}, {causal = true}, {key_mask = keep},
+      {causal = true, key_mask = keep}} do
+      local q, k, v = inputs({1}, 3, 3)
+      gradient.check(function(args)
+        -- in the gradient check itself nothing is recorded
+        local _ <close> = heed.enable_grad()
+        local list = {}
+        for i, t in ipairs(args) do
+          list[i] = t.requires_grad and t or t:clone():requires_grad_()
+        end
+        local out = attend(list[1], list[2], list[3], o)
+        return heed.grad((out * out):sum(), list, {create_graph = true})
+      end, {q, k, v}, {no_views = true})
+    end
   end)
 
   it("takes another feature map", function()
@@ -135,6 +235,33 @@ describe("linear attention", function()
       plain(q, k, v, {keep = keep[1]}), 1e-12)
   end)
 
+  it("gives nothing of masked keys to a gradient, be they NaN", function()
+    local keep = heed.tensor {{true, true, false, true}}
+    for _, causal in ipairs {false, true} do
+      local q, k, v = inputs({1, 2}, 4, 4)
+      local g = heed.ones({1, 2, 4, 3}, {dtype = "float64"})
+      local want = both(plain, {q, k, v}, g, {causal = causal,
+        keep = keep:unsqueeze(2):unsqueeze(2)})
+      k[{{}, {}, 3}], v[{{}, {}, 3}] = 0 / 0, 0 / 0
+      for _, recorded in ipairs {false, true} do
+        check_near(both(attend, {q, k, v}, g, {causal = causal,
+          key_mask = keep}, recorded), want, 1e-12)
+      end
+    end
+  end)
+
+  it("keeps a later NaN from earlier gradients when causal", function()
+    local q, k, v = inputs({1}, 70, 70)
+    local g = heed.ones({1, 70, 3}, {dtype = "float64"})
+    g[{1, {66, 70}}] = 0
+    local before = both(attend, {q, k, v}, g, {causal = true})
+    k[{1, 66}], v[{1, 66}] = 0 / 0, 0 / 0
+    local after = both(attend, {q, k, v}, g, {causal = true})
+    for i = 1, 2 do
+      near(after[i][{1, {1, 65}}], before[i][{1, {1, 65}}], 1e-12)
+    end
+  end)
+
   it("takes sizes of 0", function()
     for _, causal in ipairs {false, true} do
       local q, k, v = inputs({2}, 0, 0)
@@ -148,15 +275,22 @@ describe("linear attention", function()
 
   it("gives the same bits for any number of threads", function()
     local before = heed.get_num_threads()
-    local q, k, v = inputs({2}, 300, 300, "float32")
-    local results = {}
-    for threads = 1, 3 do
-      heed.set_num_threads(threads)
-      results[threads] = attend(q, k, v, {causal = true})
+    for _, shape in ipairs {{2}, {8}} do
+      local list = {inputs(shape, 2300, 2300, "float32", 16, 8)}
+      local g = heed.randn(list[3].shape, {generator = heed.Generator(1)})
+      for _, causal in ipairs {false, true} do
+        local results = {}
+        for threads = 1, 3 do
+          heed.set_num_threads(threads)
+          results[threads] = both(attend, list, g, {causal = causal})
+        end
+        heed.set_num_threads(before)
+        for i = 1, 4 do
+          assert.is_true(results[1][i]:equal(results[2][i]))
+          assert.is_true(results[1][i]:equal(results[3][i]))
+        end
+      end
     end
-    heed.set_num_threads(before)
-    assert.is_true(results[1]:equal(results[2]))
-    assert.is_true(results[1]:equal(results[3]))
   end)
 
   it("refuses what does not fit", function()

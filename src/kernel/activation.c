@@ -75,6 +75,12 @@ EACH2(gelu_bwd_float64, double, double, b * gelu_slope_d(a))
 VECTOR2(gelu_tanh_bwd_float32, b * vf_gelu_tanh_slope(a))
 EACH2(gelu_tanh_bwd_float64, double, double, b * gelu_tanh_slope_d(a))
 
+/* elu(x) + 1; its gradient is a function of what it gives */
+VECTOR1(elu1_float32, vf_pick(a > 0.0f, a + 1.0f, vf_exp(a)))
+EACH1(elu1_float64, double, double, a > 0 ? a + 1 : exp(a))
+VECTOR2(elu1_bwd_float32, b * vf_min(vf_all(1.0f), a))
+EACH2(elu1_bwd_float64, double, double, b * (a > 1 ? 1 : a))
+
 /* ---- numbers replaced or cut --------------------------------------------- */
 
 /* p: for NaN, inf, -inf; infinite ones stand for the ends of the dtype */
@@ -205,6 +211,7 @@ static const heed_fill1 unary[] = {
     {HEED_UNARY_silu, FLOATS(silu)},
     {HEED_UNARY_gelu, FLOATS(gelu)},
     {HEED_UNARY_gelu_tanh, FLOATS(gelu_tanh)},
+    {HEED_UNARY_elu1, FLOATS(elu1)},
 };
 
 static const heed_fill2 binary[] = {
@@ -212,6 +219,7 @@ static const heed_fill2 binary[] = {
     {HEED_BINARY_silu_bwd, FLOATS(silu_bwd)},
     {HEED_BINARY_gelu_bwd, FLOATS(gelu_bwd)},
     {HEED_BINARY_gelu_tanh_bwd, FLOATS(gelu_tanh_bwd)},
+    {HEED_BINARY_elu1_bwd, FLOATS(elu1_bwd)},
 };
 
 #define BOTH_WAYS(name) {HEED_TUNED_##name, FLOATS(name), FLOATS(name##_bwd)}

@@ -14,6 +14,8 @@
  *     dq = y(g, v, k), dk = y'(v, g, q), dv = y'(k, q, g),
  * so they need no kernel and can be differentiated in turn.
  */
+#include "ops/causal.h"
+
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -21,13 +23,70 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "ops/gemm.h"
 #include "ops/ops.h"
 
 enum { Q, K, V };
 
-#define CHUNK 64
+#define CHUNK HEED_CAUSAL_CHUNK
 #define WORTH 100000 /* multiply-adds worth a thread */
+
+/* -- scores and values -- */
+
+/* Zeros in place of the scores [n n] that the mask shuts out. */
+static void mask_scores(size_t size_of, int64_t n, char *scores,
+                        bool reverse) {
+  for (int64_t i = 0; i < n; i++) {
+    int64_t first = reverse ? 0 : i + 1, end = reverse ? i : n;
+    memset(scores + (size_t)(i * n + first) * size_of, 0,
+           (size_t)(end - first) * size_of);
+  }
+}
+
+/* Are n rows of v free of NaN and infinities? */
+static bool finite32(int64_t n, int64_t dv, heed_matrix v) {
+  bool odd = false;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t e = 0; e < dv; e++) {
+      uint32_t bits; /* all ones in the exponent */
+      memcpy(&bits, (const float *)v.data + i * v.row + e * v.column, 4);
+      odd |= (bits & 0x7f800000) == 0x7f800000;
+    }
+  return !odd;
+}
+static bool finite64(int64_t n, int64_t dv, heed_matrix v) {
+  bool odd = false;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t e = 0; e < dv; e++)
+      odd |= !isfinite(((const double *)v.data)[i * v.row + e * v.column]);
+  return !odd;
+}
+
+/* y = scores v, leaving out what the mask shuts out: 0 times NaN is NaN. */
+static void weigh_plainly(heed_dtype dtype, int64_t n, int64_t dv,
+                          const char *scores, heed_matrix v, char *y,
+                          bool reverse) {
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t e = 0; e < dv; e++) {
+      double sum = 0;
+      int64_t first = reverse ? i : 0, end = reverse ? n : i + 1;
+      for (int64_t j = first; j < end; j++)
+        sum += heed_element_float(dtype, scores, i * n + j) *
+               heed_element_float(dtype, v.data, j * v.row + e * v.column);
+      heed_element_store(dtype, y, i * dv + e, false, (heed_value){.f = sum});
+    }
+}
+
+bool heed_causal_weigh(heed_dtype dtype, int64_t n, int64_t dv, void *scores,
+                       heed_matrix v, void *y, bool reverse) {
+  bool finite = dtype == HEED_FLOAT32 ? finite32(n, dv, v)
+                                      : finite64(n, dv, v);
+  mask_scores(heed_dtype_size(dtype), n, scores, reverse);
+  if (finite)
+    return heed_gemm(dtype, n, dv, n, (heed_matrix){scores, n, 1}, v, y, dv,
+                     false);
+  weigh_plainly(dtype, n, dv, scores, v, y, reverse);
+  return true;
+}
 
 /* -- causal_product -- */
 
@@ -97,63 +156,6 @@ static heed_matrix turned(heed_matrix m) {
   return (heed_matrix){m.data, m.column, m.row};
 }
 
-/* Zeros in place of the scores [n n] that the mask shuts out. */
-static void mask_scores(const run *r, char *scores, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    int64_t first = r->reverse ? 0 : i + 1, end = r->reverse ? i : n;
-    memset(scores + (size_t)(i * n + first) * r->size_of, 0,
-           (size_t)(end - first) * r->size_of);
-  }
-}
-
-/* Are n rows of v free of NaN and infinities? */
-static bool finite32(int64_t n, int64_t dv, heed_matrix v) {
-  bool odd = false;
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t e = 0; e < dv; e++) {
-      uint32_t bits; /* all ones in the exponent */
-      memcpy(&bits, (const float *)v.data + i * v.row + e * v.column, 4);
-      odd |= (bits & 0x7f800000) == 0x7f800000;
-    }
-  return !odd;
-}
-static bool finite64(int64_t n, int64_t dv, heed_matrix v) {
-  bool odd = false;
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t e = 0; e < dv; e++)
-      odd |= !isfinite(((const double *)v.data)[i * v.row + e * v.column]);
-  return !odd;
-}
-
-/* y = scores v, leaving out what the mask shuts out: 0 times NaN is NaN. */
-static void weigh_plainly(const run *r, int64_t n, const char *scores,
-                          heed_matrix v, char *y) {
-  heed_dtype dtype = r->c->out[0]->dtype;
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t e = 0; e < r->dv; e++) {
-      double sum = 0;
-      int64_t first = r->reverse ? i : 0, end = r->reverse ? n : i + 1;
-      for (int64_t j = first; j < end; j++)
-        sum += heed_element_float(dtype, scores, i * n + j) *
-               heed_element_float(dtype, v.data, j * v.row + e * v.column);
-      heed_element_store(dtype, y, i * r->dv + e, false,
-                         (heed_value){.f = sum});
-    }
-}
-
-static bool weigh(const run *r, int64_t n, char *scores, heed_matrix v,
-                  char *y) {
-  heed_dtype dtype = r->c->out[0]->dtype;
-  bool finite = dtype == HEED_FLOAT32 ? finite32(n, r->dv, v)
-                                      : finite64(n, r->dv, v);
-  mask_scores(r, scores, n);
-  if (finite)
-    return heed_gemm(dtype, n, r->dv, n, (heed_matrix){scores, n, 1}, v, y,
-                     r->dv, false);
-  weigh_plainly(r, n, scores, v, y);
-  return true;
-}
-
 /* n positions, whose rows are given. The state is that of the chunks before,
    and is carried on; there is none in the first one. */
 static bool chunk(const run *r, int64_t n, heed_matrix q, heed_matrix k,
@@ -162,7 +164,7 @@ static bool chunk(const run *r, int64_t n, heed_matrix q, heed_matrix k,
   char *state = room, *scores = room + (size_t)(r->d * r->dv) * r->size_of;
   heed_matrix sum = {state, r->dv, 1};
   return heed_gemm(dtype, n, n, r->d, q, turned(k), scores, n, false) &&
-         weigh(r, n, scores, v, y) &&
+         heed_causal_weigh(dtype, n, r->dv, scores, v, y, r->reverse) &&
          (first ||
           heed_gemm(dtype, n, r->dv, r->d, q, sum, y, r->dv, true)) &&
          heed_gemm(dtype, r->d, r->dv, n, turned(k), v, state, r->dv, !first);

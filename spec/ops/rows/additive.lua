@@ -48,6 +48,43 @@ rows.additive_scores = {
   },
 }
 
+rows.linear_attention = {
+  cases = {
+    {real {2, 3, 4}, other {2, 5, 4}, positive {2, 5, 2}},
+    {real {2, 3, 4}, other {2, 3, 4}, positive {2, 3, 2}, 0, true},
+    {real {3, 4} - 3, other {3, 4} * 5, real {3, 2}, {eps = 0.5}},
+    -- more than a chunk, more than a block
+    {real {70, 1}, other {70, 1}, positive {70, 2}, {causal = true}},
+    {real {3, 1}, other {130, 1}, positive {130, 2}},
+    -- enough entries for uncut sums
+    {real {2, 4, 3, 1}, other {2, 4, 3, 1}, positive {2, 4, 3, 1}},
+    {real {2, 4, 3, 1}, other {2, 4, 3, 1}, positive {2, 4, 3, 1}, 0, true},
+    {real {1, 1}, other {1, 1}, other {1, 1}},
+    {real {0, 3, 2}, other {0, 3, 2}, other {0, 3, 2}},
+    {real {2, 0, 2}, other {2, 0, 2}, other {2, 0, 2}},
+    {real {2, 0, 2}, other {2, 0, 2}, other {2, 0, 2}, {causal = true}},
+    {real {2, 3, 2}, other {2, 0, 2}, other {2, 0, 2}},
+    {real {2, 0, 2}, other {2, 3, 2}, other {2, 3, 2}},
+    {real {2, 3, 0}, other {2, 3, 0}, other {2, 3, 2}},
+    {real {2, 3, 2}, other {2, 3, 2}, other {2, 3, 0}},
+    {real {2, 3, 2}, other {2, 3, 2}, other {2, 3, 0}, {causal = true}},
+  },
+  errors = {
+    {{real {2, 3, 4}, real {2, 3, 5}, real {2, 3, 4}},
+      "linear_attention: q [2 3 4], k [2 3 5] and v [2 3 4] must be " ..
+        "[.. Tq D], [.. Tk D] and [.. Tk Dv]"},
+    {{real {2, 3, 4}, real {2, 3, 4}, real {2, 2, 4}},
+      "linear_attention: q [2 3 4], k [2 3 4] and v [2 2 4] must be " ..
+        "[.. Tq D], [.. Tk D] and [.. Tk Dv]"},
+    {{real {3, 4}, real {2, 4}, real {2, 4}, {causal = true}},
+      "linear_attention: causal needs as many queries as keys, got 3 and 2"},
+    {{real {4}, real {3, 4}, real {4}},
+      "linear_attention: q must have at least 2 dimensions, got float64 [4]"},
+    {{whole({3, 4}, 1, 3), whole({3, 4}, 1, 3), whole({3, 4}, 1, 3)},
+      "linear_attention: q must be float32 or float64, got int64 [3 4]"},
+  },
+}
+
 rows.causal_product = {
   cases = {
     {real {2, 3, 4}, other {2, 3, 4}, positive {2, 3, 2}},

@@ -13,10 +13,9 @@ local OPTIONS <const> = {
   causal = true, feature = true, eps = true, key_mask = true,
 }
 
-local function elu_feature(x) return ops.add(ops.elu(x), 1) end
-
+-- A function, or nothing where the fused op does it.
 local function read_feature(feature)
-  if feature == nil or feature == "elu" then return elu_feature end
+  if feature == nil or feature == "elu" then return end
   if type(feature) == "function" then return feature end
   check.fail('%s: feature must be "elu" or a function of a tensor, got %s',
     NAME, check.show(feature))
@@ -44,9 +43,24 @@ local function check_mask(key_mask)
     "allowed, got %s", NAME, check.show(key_mask))
 end
 
+-- Each key's row of a [.. Tk D], or `fill` where the mask leaves it out.
+local function keep(a, key_mask, fill)
+  local rows = ops.unsqueeze(key_mask, -1)
+  if a.ndim > 2 then rows = ops.unsqueeze(rows, -3) end
+  return ops.where(rows, a, fill)
+end
+
 -- phi(q) (phi(k)^T v)
 local function everywhere(q, k, v)
   return ops.matmul(q, ops.matmul(ops.transpose(k, -1, -2), v))
+end
+
+-- The formula for q and k that phi has been taken of.
+local function weigh(q, k, v, eps, causal)
+  local product = causal and ops.causal_product or everywhere
+  local seen = causal and ops.cumsum(k, -2) or ops.sum(k, -2, true)
+  local below = ops.add(ops.sum(ops.mul(q, seen), -1, true), eps)
+  return ops.div(product(q, k, v), below)
 end
 
 --- Linear attention (Katharopoulos et al., 2020): for each query the mean of
@@ -55,8 +69,10 @@ end
 --     phi(q) (phi(k)^T v) / (phi(q) . sum of phi(k) + eps)
 --
 -- The products in brackets are made first, so that time and memory are linear
--- in Tq and Tk, forward and backward. Made of ops, so it can be differentiated
--- again.
+-- in Tq and Tk, forward and backward. With the default phi it is one op, which
+-- reads its tensors once; else it is made of ops. Either can be differentiated
+-- again; a gradient that is recorded for that (`create_graph`) is made of ops,
+-- and differs from one that is not by rounding.
 -- @param q float tensor [.. Tq D]
 -- @param k float tensor [.. Tk D]
 -- @param v float tensor [.. Tk Dv]
@@ -83,17 +99,18 @@ function F.linear_attention(q, k, v, options)
   end
   local phi = read_feature(o.feature)
   local eps = check.number(NAME, "eps", o.eps or 1e-6, 0)
-  q, k = phi(q), phi(k)
-  if o.key_mask ~= nil then
-    check_mask(o.key_mask)
-    local keep = ops.unsqueeze(o.key_mask, -1)
-    if k.ndim > 2 then keep = ops.unsqueeze(keep, -3) end
-    k, v = ops.where(keep, k, 0), ops.where(keep, v, 0)
+  local mask <const> = o.key_mask
+  if mask ~= nil then
+    check_mask(mask)
+    v = keep(v, mask, 0)
   end
-  local product = o.causal and ops.causal_product or everywhere
-  local seen = o.causal and ops.cumsum(k, -2) or ops.sum(k, -2, true)
-  local below = ops.add(ops.sum(ops.mul(q, seen), -1, true), eps)
-  return ops.div(product(q, k, v), below)
+  if phi then
+    q, k = phi(q), phi(k)
+    return weigh(q, mask and keep(k, mask, 0) or k, v, eps, o.causal)
+  end
+  -- phi(-inf) = 0
+  k = mask and keep(k, mask, -math.huge) or k
+  return ops.linear_attention(q, k, v, eps, o.causal and true or false)
 end
 
 return F
