@@ -99,6 +99,22 @@ describe("attention at its edges", function()
       end
     end)
   end
+
+  -- rounding moves such scores by more than an exponential can bear
+  it("gives back weights of 0 to 1 where scores are 10^8 and more", function()
+    for _, tq in ipairs {1, 4, 9} do
+      for _, size in ipairs {1e6, 1e8, 1e15} do
+        local g = heed.Generator(3)
+        local q = heed.randn({1, 2, tq, 64}, {generator = g}) * size
+        local k = heed.randn({1, 2, 300, 64}, {generator = g})
+        local v = heed.randn({1, 2, 300, 64}, {generator = g})
+        v.requires_grad = true
+        attend(q, k, v):sum():backward()
+        assert.is_true(v.grad:ge(0):all():item())
+        assert.is_true(v.grad:le(tq):all():item())
+      end
+    end
+  end)
 end)
 
 -- -- what nobody may see -----------------------------------------------------

@@ -222,6 +222,26 @@ describe("attention", function()
       "is allowed is a mask", said {bias = heed.ones({2, 2}, "bool")})
   end)
 
+  it("says on every path what align = \"valid\" needs", function()
+    local q, k, v = qkv(1, 1, 2, 2, 4)
+    local each = heed.tensor({{2, 2}}, {dtype = "int64"})
+    for _, path in ipairs {{}, {need_weights = true},
+        {score = function(s) return s end}} do
+      local function said(o)
+        o.align = "valid"
+        o.need_weights, o.score = path.need_weights, path.score
+        return message(attend, q, k, v, o)
+      end
+      local needs <const> = 'attention: align = "valid" needs valid_lens ' ..
+        "[1], one number a batch entry, got "
+      assert.equal(needs .. "none", said {causal = true})
+      assert.equal(needs .. "[1 2]", said {causal = true, valid_lens = each})
+      assert.equal('attention: align = "valid" puts the last query beside ' ..
+        'the last valid key, causal = "top-left" the first beside the first ' ..
+        "key: only one can be", said {causal = "top-left", valid_lens = {1}})
+    end
+  end)
+
   it("refuses other options that make no sense", function()
     local q, k, v = qkv(1, 1, 2, 2, 4)
     local function said(o) return message(attend, q, k, v, o) end
@@ -235,6 +255,8 @@ describe("attention", function()
       said {window = 0})
     assert.equal("scaled_dot_product_attention: valid_lens must be a tensor " ..
       "or a list, got 3", said {valid_lens = 3})
+    assert.equal('scaled_dot_product_attention: dropout must be a number, ' ..
+      'got "0.5"', said {dropout = "0.5"})
     assert.equal('scaled_dot_product_attention: unknown option "casual"; ' ..
       "known: alibi, align, bias, causal, cu_seqlens, cu_seqlens_k, " ..
       "dropout, generator, key_mask, mask, need_weights, scale, score, " ..

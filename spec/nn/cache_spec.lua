@@ -258,6 +258,28 @@ describe("a KeyValueCache", function()
     end
   end)
 
+  it("takes no steps at all", function()
+    for _, how in ipairs {{}, {capacity = 4}} do
+      local cache = nn.KeyValueCache(how)
+      local k, v = cache:append("m", kv(2, 1, 0, 4))
+      assert.same({2, 1, 0, 4}, k.shape)
+      assert.same({2, 1, 0, 4}, v.shape)
+      assert.equal(1, (cache:append("m", kv(2, 1, 1, 4))):size(-2))
+      cache:reorder(heed.zeros({0}, {dtype = "int64"}))
+      assert.same({0, 1, 2, 4}, (cache:append("m", kv(0, 1, 1, 4))).shape)
+    end
+  end)
+
+  it("is as before after steps that it had no room for", function()
+    local cache = nn.KeyValueCache {capacity = 2}
+    assert.equal("KeyValueCache: a capacity of 2 has no room for 3 more " ..
+      "steps behind 0", message(cache.append, cache, "m", kv(2, 1, 3, 4)))
+    cache:trim(0)
+    cache:reorder(heed.tensor {2, 1})
+    assert.equal(0, cache:length())
+    assert.equal(2, (cache:append("m", kv(2, 1, 2, 4))):size(-2))
+  end)
+
   it("says what is wrong", function()
     assert.equal("KeyValueCache: dtype must be float16, bfloat16, float32 " ..
       'or float64, got "int64"', message(nn.KeyValueCache, {dtype = "int64"}))
@@ -276,6 +298,8 @@ describe("a KeyValueCache", function()
       "before, got float32 [1 1 1 4]",
       message(append, cache, "m", kv(1, 1, 1, 4)))
     local k, v = kv(2, 1, 1, 4)
+    assert.equal("KeyValueCache: k [2 1 1 4] and v [2 1 2 4] must have as " ..
+      "many steps", message(append, cache, "m", k, (kv(2, 1, 2, 4))))
     assert.equal("KeyValueCache: v must be float32 [2 1 t 4] like those " ..
       "before, got float64 [2 1 1 4]",
       message(append, cache, "m", k, v:to "float64"))

@@ -176,6 +176,12 @@ function mask.keep(func, o, q, k)
     mask.read(func, o, q)
   local tq, tk = q:size(-2), k:size(-2)
   local keep = nil
+  if align == "valid" then
+    -- over no heads: the op checks lengths, and does nothing
+    local none = k:narrow(-3, 1, 0)
+    ops.attention(q:narrow(-3, 1, 0), none, none, nil, nil, nil, lens, nil,
+      nil, nil, nil, causal, left, right, nil, nil, nil, nil, align)
+  end
   if causal and causal ~= "none" then right = 0 end
   if left or right then
     local at = distances(tq, tk, causal, align, lens)

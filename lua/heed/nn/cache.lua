@@ -69,7 +69,7 @@ end
 
 -- The first steps of t.
 local function head(t, length)
-  return ops.slice(t, -2, 1, length)
+  return t:narrow(-2, 1, length)
 end
 
 -- Room like t, with its first steps, for so many.
@@ -150,21 +150,23 @@ end
 -- @return all values [.. H T Dv]
 -- @return where sequences differ in length, their lengths, int64 [B]: what
 -- attention needs as `valid_lens`, with `align = "valid"`
--- @raise when sizes or dtype are not those of the steps before, or there is no
--- room for so many
+-- @raise when k and v differ in steps, when sizes or dtype are not those of the
+-- steps before, or there is no room for so many
 function KeyValueCache:append(module, k, v)
   k, v = stored(self, k), stored(self, v)
-  local entry = self.entries[module]
-  if not entry then
-    entry = {length = 0}
-    self.entries[module] = entry
-  elseif entry.k then
+  if k:size(-2) ~= v:size(-2) then
+    check.fail("%s: k %s and v %s must have as many steps", NAME,
+      check.shape(k.shape), check.shape(v.shape))
+  end
+  local entry = self.entries[module] or {length = 0}
+  if entry.k then
     check_like("k", k, entry.k)
     check_like("v", v, entry.v)
   end
   local before <const> = entry.length
   local length <const> = before + k:size(-2)
   check_capacity(self, before, k:size(-2))
+  self.entries[module] = entry
   if entry.lengths then return append_each(self, entry, k, v) end
   if core.is_grad_enabled() and (k.requires_grad or v.requires_grad) then
     -- what wants gradients cannot be overwritten
@@ -282,7 +284,7 @@ local function pick(entry, name, index, n)
   if n > room:size(1) then
     entry[name] = widen(picked, entry.length, room:size(-2))
   else
-    entry[name] = ops.slice(room, 1, 1, n)
+    entry[name] = room:narrow(1, 1, n)
     put(entry[name], 0, picked)
   end
 end

@@ -125,6 +125,7 @@ function F.scaled_dot_product_attention(q, k, v, options)
   local o = options or NONE
   check.tensor(SDPA, "q", q)
   local dropout = o.training ~= false and o.dropout or 0.0
+  check.number(SDPA, "dropout", dropout)
   if q.ndim ~= 2 then
     return F.attend(SDPA, q, k, v, o, dropout, o.generator)
   end
