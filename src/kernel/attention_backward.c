@@ -159,9 +159,7 @@ VEC_INLINE void weigh(backward_work *b, int64_t p, int64_t first, int64_t end,
     const vf top = vf_load(b->top + l), over = vf_load(b->over + l);
     vf delta = known ? vf_load(b->delta + l) : (vf){0};
     for (int64_t i = first * PANEL + v * VF; i < end * PANEL; i += PANEL) {
-      /* few queries made their scores in another order: s may be above top */
-      vf score = vf_min(top, vf_load(s + i));
-      vf weight = weight_of(score, top) * over, kept = weight;
+      vf weight = weight_of(vf_load(s + i), top) * over, kept = weight;
       vf x = vf_load(ds + i);
       if (drop) {
         vf factor = vf_load(b->w.drop + i);

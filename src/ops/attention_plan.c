@@ -120,7 +120,7 @@ heed_attention heed_plan_sized(const heed_plan *p, int64_t sequence) {
 
 bool heed_plan_is_few(const heed_plan *p, int64_t sequence) {
   heed_attention a = heed_plan_sized(p, sequence);
-  return p->loops->few_split && heed_attention_is_few(&a);
+  return !p->recorded && p->loops->few_split && heed_attention_is_few(&a);
 }
 
 /* -- groups -- */
@@ -209,7 +209,8 @@ void heed_plan_end(heed_plan *p) {
 
 bool heed_plan_begin(heed_plan *p, heed_call *c, bool backward) {
   *p = (heed_plan){.s = heed_plan_sizes(c->in),
-                   .dtype = heed_plan_dtype(c->in[Q])};
+                   .dtype = heed_plan_dtype(c->in[Q]),
+                   .recorded = backward || c->need};
   p->loops = &heed_kernel.attention[p->dtype];
   p->groups = p->s.count * p->s.kv_heads;
   p->repeat = p->s.kv_heads ? p->s.heads / p->s.kv_heads : 0;

@@ -61,6 +61,7 @@ typedef struct heed_sequence {
 typedef struct heed_plan {
   heed_sizes s;
   heed_dtype dtype; /* in which it is computed */
+  bool recorded; /* will there be a way back, or is this it? */
   const heed_attention_loops *loops;
   heed_attention common; /* but for the sizes of a sequence */
   bool top_left; /* the first query stands beside the first key; else the ... */
@@ -113,7 +114,9 @@ void heed_plan_end(heed_plan *p);
 /* The size and the window of a sequence, without tensors. */
 heed_attention heed_plan_sized(const heed_plan *p, int64_t sequence);
 
-/* Are the queries of a sequence so few that they have loops of their own? */
+/* Are the queries of a sequence so few that they have loops of their own? Not
+   where there is a way back: it makes the same scores in the same order as the
+   loops for many, so that no weight comes out as more than 1. */
 bool heed_plan_is_few(const heed_plan *p, int64_t sequence);
 
 /* Group g of a sequence. */
