@@ -230,7 +230,7 @@ function Module:to(dtype)
       check.show(dtype))
   end
   tree.replace(self, function(tensor)
-    if tensor.dtype == dtype or not tensor.dtype:find "float" then
+    if tensor.dtype == dtype or not tensor.dtype:find("^float") then
       return tensor
     end
     local new = tensor:detach():to(dtype)
