@@ -208,8 +208,12 @@ static char *part_at(const plan *p, int64_t entry, int64_t parts,
   return at(p, p->part, (entry * (parts + 1) + part) * p->state_size);
 }
 
+/* Where there are no numbers there may be no memory. */
 static void clear(const plan *p, char *state) {
-  memset(state, 0, (size_t)(p->state_size * p->size));
+  if (p->state_size > 0) memset(state, 0, (size_t)(p->state_size * p->size));
+}
+static void copy(const plan *p, int64_t n, char *to, const char *from) {
+  if (n > 0) memcpy(to, from, (size_t)(n * p->size));
 }
 
 /* y[i] += x[i] */
@@ -415,8 +419,8 @@ static bool chunk(const plan *p, int64_t entry, int64_t i, int64_t n,
 static bool chunks(const plan *p, int64_t entry, int64_t part,
                    const room *r) {
   const int64_t end = least((part + 1) * p->range, p->tq);
-  memcpy(r->state, part_at(p, entry, p->kparts, part),
-         (size_t)(p->state_size * p->size));
+  copy(p, p->state_size, r->state,
+       part_at(p, entry, p->kparts, part));
   for (int64_t i = part * p->range; i < end; i += CHUNK)
     if (!chunk(p, entry, i, least(CHUNK, end - i), r, r->state)) return false;
   return true;
@@ -498,7 +502,7 @@ static bool backward(plan *p) {
 static void add_running(const plan *p, int64_t n, const room *r,
                         char *state, char *dden) {
   heed_loop3 *addcmul = heed_kernel.ternary[HEED_TERNARY_addcmul][p->dtype];
-  memcpy(r->run, z_of(p, state), (size_t)(p->d * p->size));
+  copy(p, p->d, r->run, z_of(p, state));
   for (int64_t i = 0; i < n; i++) {
     char *a = at(p, r->a, i * p->d);
     add(p, p->d, r->run, at(p, r->fk, i * p->d));
@@ -536,8 +540,8 @@ static bool query_chunk(const plan *p, int64_t entry, int64_t i, int64_t n,
 static bool query_chunks(const plan *p, int64_t entry, int64_t part,
                          const room *r) {
   const int64_t end = least((part + 1) * p->range, p->tq);
-  memcpy(r->state, part_at(p, entry, p->kparts, part),
-         (size_t)(p->state_size * p->size));
+  copy(p, p->state_size, r->state,
+       part_at(p, entry, p->kparts, part));
   for (int64_t i = part * p->range; i < end; i += CHUNK)
     if (!query_chunk(p, entry, i, least(CHUNK, end - i), r)) return false;
   return true;
@@ -571,8 +575,8 @@ static bool key_chunk(const plan *p, int64_t entry, int64_t i, int64_t n,
 static bool key_chunks(const plan *p, int64_t entry, int64_t part,
                        const room *r) {
   const int64_t first = part * p->range, end = least(first + p->range, p->tk);
-  memcpy(r->state, part_at(p, entry, p->kparts, part + 1),
-         (size_t)(p->state_size * p->size));
+  copy(p, p->state_size, r->state,
+       part_at(p, entry, p->kparts, part + 1));
   for (int64_t c = pieces(end - first, CHUNK) - 1; c >= 0; c--) {
     int64_t i = first + c * CHUNK;
     if (!key_chunk(p, entry, i, least(CHUNK, end - i), r)) return false;
