@@ -29,12 +29,6 @@
 #include "kernel/kernel.h"
 #include "kernel/vec.h"
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-
 #define CALM 20.0f
 #define TILE 4 /* queries at a time */
 

@@ -17,13 +17,6 @@
 #include "kernel/attention_rows.h"
 #include "kernel/kernel.h"
 
-/* Small loops over registers are written out, also for 16 lanes. */
-#if defined(__clang__)
-#define EACH _Pragma("clang loop unroll(full)")
-#else
-#define EACH _Pragma("GCC unroll 16")
-#endif
-
 /* What a split knows of every row. */
 typedef struct split_sums {
   float *top, *sum;
@@ -132,24 +125,24 @@ VEC_INLINE void score_tile(int rows, const float *q, int64_t q_wide,
   for (int k = 0; k < VF; k += across) {
     vf sum[VF];
     const float *key[VF];
-    EACH for (int i = 0; i < VF; i++) sum[i] = (vf){0};
-    EACH for (int i = 0; i < across; i++)
+    UNROLL for (int i = 0; i < VF; i++) sum[i] = (vf){0};
+    UNROLL for (int i = 0; i < across; i++)
       key[i] = keys + (k + i < left ? k + i : left - 1) * stride;
-    EACH for (int i = 0; i < across; i += near)
+    UNROLL for (int i = 0; i < across; i += near)
       for (int64_t e = 0; e < d; e += VF)
         for (int n = i; n < i + near; n++) {
           vf x = e + VF <= d ? vf_load(key[n] + e)
                              : vf_load_n(key[n] + e, d - e, 0);
           if (rows > 1 && ahead) fetch_ahead(key[n], stride, e);
-          EACH for (int r = 0; r < rows; r++)
+          UNROLL for (int r = 0; r < rows; r++)
             sum[r * across + n] += vf_load(q + r * q_wide + e) * x;
         }
     turn_square(sum);
-    EACH for (int half = VF / 2; half > 0; half /= 2)
-      EACH for (int i = 0; i < half; i++) sum[i] += sum[i + half];
+    UNROLL for (int half = VF / 2; half > 0; half /= 2)
+      UNROLL for (int i = 0; i < half; i++) sum[i] += sum[i + half];
     float lane[VF];
     vf_store(lane, sum[0]);
-    EACH for (int r = 0; r < rows; r++)
+    UNROLL for (int r = 0; r < rows; r++)
       memcpy(score + r * wide + k, lane + r * across,
              sizeof *lane * (size_t)across);
   }
@@ -185,21 +178,21 @@ VEC_INLINE void add_values(int rows, int vecs, float *out, int64_t out_wide,
                            const float *values, int64_t stride, int64_t left,
                            bool ahead) {
   vf sum[4][8];
-  EACH for (int r = 0; r < rows; r++)
-    EACH for (int v = 0; v < vecs; v++)
+  UNROLL for (int r = 0; r < rows; r++)
+    UNROLL for (int v = 0; v < vecs; v++)
       sum[r][v] = vf_load(out + r * out_wide + v * VF);
   for (int64_t j = 0; j < count; j++) {
     const float *value = values + j * stride;
-    EACH for (int v = 0; v < vecs; v++) {
+    UNROLL for (int v = 0; v < vecs; v++) {
       vf x = vecs > 1 || left >= VF ? vf_load(value + v * VF)
                                     : vf_load_n(value, left, 0);
       if (rows > 1 && ahead) fetch_ahead(value, stride, v * VF);
-      EACH for (int r = 0; r < rows; r++)
+      UNROLL for (int r = 0; r < rows; r++)
         sum[r][v] += vf_all(p[r * wide + j]) * x;
     }
   }
-  EACH for (int r = 0; r < rows; r++)
-    EACH for (int v = 0; v < vecs; v++)
+  UNROLL for (int r = 0; r < rows; r++)
+    UNROLL for (int v = 0; v < vecs; v++)
       vf_store(out + r * out_wide + v * VF, sum[r][v]);
 }
 

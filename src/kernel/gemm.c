@@ -29,14 +29,6 @@
 #define EACH_HEIGHT EACH_6
 #endif
 
-/* The sums are an array, which stays in registers only where every loop over
-   it is unrolled whole. */
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
 #define T float
 #define V vf
 #define LANES VF

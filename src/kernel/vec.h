@@ -48,6 +48,14 @@ typedef float vec_half __attribute__((vector_size(VEC_BYTES / 2)));
 
 #define VEC_INLINE static inline __attribute__((always_inline, unused))
 
+/* Before a loop over an array of vectors, of 16 turns at most: it stays in
+   registers only where every loop over it is unrolled whole. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 /* ---- memory ------------------------------------------------------------- */
 
 VEC_INLINE vf vf_load(const float *p) {

@@ -7,12 +7,6 @@
 
 #include "kernel/vec.h"
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
-
 #define SHUFFLE __builtin_shufflevector
 #if VF == 4
 #define ZIP_LOW(a, b) SHUFFLE(a, b, 0, 4, 1, 5)
