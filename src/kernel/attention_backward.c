@@ -27,7 +27,7 @@ typedef struct span {
 
 typedef struct backward_work {
   work w;
-  int64_t row, rows, panels; /* the span at hand */
+  int64_t rows, panels;      /* of the span at hand */
   lanes *seen;
   span q, dout;
   float *dq;                 /* panels of columns */
@@ -108,7 +108,6 @@ static void find_delta(const backward_work *b, int64_t p) {
 
 static void load_span(backward_work *b, int64_t row, int64_t end) {
   const heed_attention *a = b->w.a;
-  b->row = row;
   b->rows = end - row < SPAN ? end - row : SPAN;
   b->panels = (b->rows + PANEL - 1) / PANEL;
   b->known = a->tk > b->w.step;

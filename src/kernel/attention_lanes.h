@@ -38,11 +38,11 @@ static work work_cut(const heed_attention *a, pool *room) {
 
 /* ---- what lanes see ----------------------------------------------------- */
 
-/* Lane l is row row + l of the group. Where rows are limited, it may see keys
-   lo[l] .. hi[l] - 1 at most; lo = hi = 0: none. Lanes behind `count` copy the
-   last one. */
+/* Lane l is a row of the group, query[l] of head[l]. Where rows are limited, it
+   may see keys lo[l] .. hi[l] - 1 at most; lo = hi = 0: none. Lanes behind
+   `count` copy the last one. */
 typedef struct lanes {
-  int64_t row, count;
+  int64_t count;
   int64_t first, end;        /* all of lo .. hi - 1 */
   int64_t whole, whole_end;  /* what every lane sees */
   int32_t lo[PANEL], hi[PANEL];
@@ -70,7 +70,6 @@ static void see(const work *w, lanes *t) {
 /* The panel that starts at `row`; `end` is behind the last row. */
 static void lanes_at(const work *w, int64_t row, int64_t end, lanes *t) {
   int64_t head = row / w->a->tq, query = row % w->a->tq;
-  t->row = row;
   t->count = end - row < PANEL ? end - row : PANEL;
   for (int64_t l = 0; l < PANEL; l++) {
     t->head[l] = (int32_t)head;
@@ -125,34 +124,6 @@ VEC_INLINE void lane_rows(const heed_grid *g, const lanes *t, float **row) {
 }
 
 /* ---- bias and masks ----------------------------------------------------- */
-
-/* Numbers to add for n keys from key on: the bias, and -inf for what is shut
-   out. Returns whether anything is left. */
-static bool list_row(const heed_attention *a, int64_t head, int64_t query,
-                     int64_t key, int64_t n, float *restrict to) {
-  if (a->bias.data) {
-    const float *bias = place(&a->bias, head, query) + key * a->bias.column;
-    for (int64_t j = 0; j < n; j++) to[j] = bias[j * a->bias.column];
-  } else {
-    memset(to, 0, sizeof *to * (size_t)n);
-  }
-  const heed_grid *grid[] = {&a->mask, &a->key_mask};
-  for (int i = 0; i < 2; i++) {
-    const heed_grid *g = grid[i];
-    if (!g->data) continue;
-    const uint8_t *mask = (const uint8_t *)g->data + head * g->head +
-                          query * g->row + key * g->column;
-    int64_t step = g->column;
-    if (step == 1)
-      for (int64_t j = 0; j < n; j++) to[j] = mask[j] ? to[j] : -INFINITY;
-    else
-      for (int64_t j = 0; j < n; j++)
-        to[j] = mask[j * step] ? to[j] : -INFINITY;
-  }
-  bool any = false;
-  for (int64_t j = 0; j < n; j++) any |= to[j] != -INFINITY;
-  return any;
-}
 
 /* to[j PANEL], j < n, from rows of n numbers, PANEL of them. */
 static void turn_rows(const float *rows, int64_t n, float *to) {

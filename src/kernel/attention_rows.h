@@ -29,6 +29,7 @@ VEC_INLINE int64_t row_wide(const heed_attention *a) {
 static work work_cut(const heed_attention *a, pool *room) {
   work w = {.a = a, .step = KEYS};
   int64_t wide = row_wide(a);
+  w.row = cut(room, wide);
   w.drop = cut(room, a->dropout ? wide : 0);
   w.word = (uint32_t *)cut(room, a->dropout ? wide + 4 * PHILOX_LANES : 0);
   return w;
@@ -102,24 +103,6 @@ VEC_INLINE int64_t span_depth(const work *w, const span *t) {
 
 /* ---- scores ------------------------------------------------------------- */
 
-/* x[j] = keep ? x[j] : -inf, by the bools at mask. */
-static inline void apply_mask(float *restrict x, int64_t n,
-                              const uint8_t *restrict mask, int64_t step) {
-  if (step == 1)
-    for (int64_t j = 0; j < n; j++) x[j] = mask[j] ? x[j] : -INFINITY;
-  else
-    for (int64_t j = 0; j < n; j++) x[j] = mask[j * step] ? x[j] : -INFINITY;
-}
-
-/* A bias of -inf shuts a key out, whatever its score is. */
-static inline void apply_bias(float *restrict x, int64_t n,
-                              const float *restrict bias, int64_t step) {
-  for (int64_t j = 0; j < n; j++) {
-    float b = bias[j * step];
-    x[j] = b == -INFINITY ? b : x[j] + b;
-  }
-}
-
 static inline void apply_alibi(float *restrict x, int64_t lo, int64_t hi,
                                float by, int64_t here) {
   for (int64_t j = lo; j < hi; j++)
@@ -140,18 +123,10 @@ static inline void shape_more(const work *w, int64_t row, int64_t lo,
   if (a->alibi.data)
     apply_alibi(s, lo, hi, *place(&a->alibi, head, 0),
                 query + a->shift - w->from);
-  if (a->bias.data)
-    apply_bias(s + lo, n, place(&a->bias, head, query) + key * a->bias.column,
-               a->bias.column);
-  if (a->mask.data)
-    apply_mask(s + lo, n,
-               (uint8_t *)a->mask.data + head * a->mask.head +
-                   query * a->mask.row + key * a->mask.column,
-               a->mask.column);
-  if (a->key_mask.data)
-    apply_mask(s + lo, n,
-               (uint8_t *)a->key_mask.data + key * a->key_mask.column,
-               a->key_mask.column);
+  if (!w->listed) return;
+  list_row(a, head, query, key, n, w->row);
+  for (int64_t j = 0; j < n; j++)
+    s[lo + j] = w->row[j] == -INFINITY ? -INFINITY : s[lo + j] + w->row[j];
 }
 
 /* Turns scaled products in s[first .. end) into scores, -inf for what row r

@@ -130,6 +130,36 @@ static inline bool all_finite(const float *x, int64_t n) {
   return sum_lanes(not_finite(x, n))[0] == 0;
 }
 
+/* ---- bias and masks ----------------------------------------------------- */
+
+/* Numbers to add for n keys from key on: the bias, and -inf for what is shut
+   out. Returns whether anything is left. */
+static bool list_row(const heed_attention *a, int64_t head, int64_t query,
+                     int64_t key, int64_t n, float *restrict to) {
+  if (a->bias.data) {
+    const float *bias = place(&a->bias, head, query) + key * a->bias.column;
+    for (int64_t j = 0; j < n; j++) to[j] = bias[j * a->bias.column];
+  } else {
+    memset(to, 0, sizeof *to * (size_t)n);
+  }
+  const heed_grid *grid[] = {&a->mask, &a->key_mask};
+  for (int i = 0; i < 2; i++) {
+    const heed_grid *g = grid[i];
+    if (!g->data) continue;
+    const uint8_t *mask = (const uint8_t *)g->data + head * g->head +
+                          query * g->row + key * g->column;
+    int64_t step = g->column;
+    if (step == 1)
+      for (int64_t j = 0; j < n; j++) to[j] = mask[j] ? to[j] : -INFINITY;
+    else
+      for (int64_t j = 0; j < n; j++)
+        to[j] = mask[j * step] ? to[j] : -INFINITY;
+  }
+  bool any = false;
+  for (int64_t j = 0; j < n; j++) any |= to[j] != -INFINITY;
+  return any;
+}
+
 /* ---- weights ------------------------------------------------------------ */
 
 #define LOG2_E 1.44269504f
