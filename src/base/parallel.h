@@ -4,6 +4,8 @@
 
 #include "heed.h"
 
+#define HEED_PARALLEL_WORTH 100000 /* multiply-adds */
+
 /* Work on items [begin, end). `worker` is 0 .. heed_get_num_threads() - 1 and
    distinct among those that run at once: an index for scratch. */
 typedef void heed_range_fn(void *context, int64_t begin, int64_t end,
@@ -14,5 +16,11 @@ typedef void heed_range_fn(void *context, int64_t begin, int64_t end,
    same result however its range is cut. Runs in the calling thread when n is
    at most grain, or from inside another parallel loop. */
 void heed_parallel(int64_t n, int64_t grain, heed_range_fn *fn, void *context);
+
+/* How many items of so many multiply-adds are worth a thread. */
+static inline int64_t heed_parallel_grain(double multiply_adds) {
+  return multiply_adds < HEED_PARALLEL_WORTH
+             ? (int64_t)(HEED_PARALLEL_WORTH / (multiply_adds + 1)) + 1 : 1;
+}
 
 #endif

@@ -329,7 +329,7 @@ static bool attention_sinks_bwd_fwd(heed_call *c) {
                     .dout = heed_plan_lay(dout, s.nbatch, "crh"),
                     .stats = heed_plan_lay(c->in[2], s.nbatch, "crh"),
                     .result = c->out[0]};
-    heed_parallel(s.heads, heed_plan_grain(s.count * s.tq * (s.dv + 1) + 1),
+    heed_parallel(s.heads, heed_parallel_grain((double)(s.count * s.tq * s.dv)),
                   sink_heads, &run);
   }
   heed_tensor_drop(out);

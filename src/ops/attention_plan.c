@@ -11,8 +11,6 @@
 #include "base/parallel.h"
 #include "ops/copy.h"
 
-#define MULTIPLY_ADDS 100000 /* worth a thread */
-
 heed_sizes heed_plan_sizes(heed_tensor *const *in) {
   const heed_shape *q = &in[Q]->shape, *k = &in[K]->shape;
   const heed_shape *v = &in[V]->shape;
@@ -244,10 +242,6 @@ double heed_plan_work(const heed_plan *p, int64_t sequence) {
   return (double)a.heads * (double)a.tq * seen * (double)(a.d + a.dv + 16);
 }
 
-int64_t heed_plan_grain(int64_t work) {
-  return work < MULTIPLY_ADDS ? MULTIPLY_ADDS / work : 1;
-}
-
 typedef struct unit_run {
   const heed_plan *p;
   heed_unit_fn *fn;
@@ -292,7 +286,7 @@ void heed_plan_run(const heed_plan *p, heed_unit_fn *fn,
     start += q->units * q->step;
     if (q->step < least) least = q->step;
   }
-  int64_t grain = (int64_t)(MULTIPLY_ADDS * scale);
+  int64_t grain = (int64_t)(HEED_PARALLEL_WORTH * scale);
   heed_parallel(start, grain < least ? least : grain, run_units,
                 &(unit_run){p, fn, context});
 }

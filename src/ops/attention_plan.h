@@ -126,9 +126,6 @@ heed_attention heed_plan_group(const heed_plan *p, int64_t sequence,
 /* About how many multiply-adds a group of a sequence takes. */
 double heed_plan_work(const heed_plan *p, int64_t sequence);
 
-/* How many units of so much work are worth a thread. */
-int64_t heed_plan_grain(int64_t work);
-
 /* Calls fn for the units of every sequence, which differ in work, spread over
    the threads by it; `room` is the worker's own. */
 typedef void heed_unit_fn(const void *context, int64_t sequence, int64_t unit,

@@ -28,7 +28,6 @@
 enum { Q, K, V };
 
 #define CHUNK HEED_CAUSAL_CHUNK
-#define WORTH 100000 /* multiply-adds worth a thread */
 
 /* -- scores and values -- */
 
@@ -137,12 +136,10 @@ typedef struct run {
 
 /* Rows of one batch entry. */
 static heed_matrix rows_of(const heed_tensor *t, int64_t entry) {
+  heed_shape batch = t->shape;
   int n = t->shape.ndim;
-  int64_t offset = 0;
-  for (int i = n - 3; i >= 0; i--) {
-    offset += entry % t->shape.dim[i] * t->stride[i];
-    entry /= t->shape.dim[i];
-  }
+  batch.ndim = n - 2;
+  int64_t offset = heed_batch_offset(t, &batch, entry);
   return (heed_matrix){(char *)heed_tensor_data(t) +
                            offset * (int64_t)heed_dtype_size(t->dtype),
                        t->stride[n - 2], t->stride[n - 1]};
@@ -152,9 +149,6 @@ static heed_matrix from_row(const run *r, heed_matrix m, int64_t row) {
   m.data = (const char *)m.data + row * m.row * (int64_t)r->size_of;
   return m;
 }
-static heed_matrix turned(heed_matrix m) {
-  return (heed_matrix){m.data, m.column, m.row};
-}
 
 /* n positions, whose rows are given. The state is that of the chunks before,
    and is carried on; there is none in the first one. */
@@ -163,11 +157,12 @@ static bool chunk(const run *r, int64_t n, heed_matrix q, heed_matrix k,
   heed_dtype dtype = r->c->out[0]->dtype;
   char *state = room, *scores = room + (size_t)(r->d * r->dv) * r->size_of;
   heed_matrix sum = {state, r->dv, 1};
-  return heed_gemm(dtype, n, n, r->d, q, turned(k), scores, n, false) &&
+  return heed_gemm(dtype, n, n, r->d, q, heed_turned(k), scores, n, false) &&
          heed_causal_weigh(dtype, n, r->dv, scores, v, y, r->reverse) &&
          (first ||
           heed_gemm(dtype, n, r->dv, r->d, q, sum, y, r->dv, true)) &&
-         heed_gemm(dtype, r->d, r->dv, n, turned(k), v, state, r->dv, !first);
+         heed_gemm(dtype, r->d, r->dv, n, heed_turned(k), v, state, r->dv,
+                   !first);
 }
 
 static bool entry(const run *r, int64_t i, char *room) {
@@ -207,8 +202,8 @@ static bool causal_product_fwd(heed_call *c) {
   r.room = heed_mem_alloc(bytes);
   if (!r.room) return false;
   double work = (double)r.length * (double)(r.d + 1) * (double)(r.dv + CHUNK);
-  heed_parallel(heed_shape_numel(&batch),
-                work > WORTH ? 1 : (int64_t)(WORTH / work) + 1, entries, &r);
+  heed_parallel(heed_shape_numel(&batch), heed_parallel_grain(work), entries,
+                &r);
   heed_mem_free(r.room, bytes);
   return !r.failed || heed_fail("%s: out of memory", c->op->name);
 }

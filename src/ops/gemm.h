@@ -16,6 +16,10 @@ bool heed_gemm(heed_dtype dtype, int64_t m, int64_t n, int64_t k,
                heed_matrix a, heed_matrix b, void *c, int64_t pitch,
                bool accumulate);
 
+static inline heed_matrix heed_turned(heed_matrix m) {
+  return (heed_matrix){m.data, m.column, m.row};
+}
+
 /* Where the matrix of t starts that belongs to number `index` of a batch that
    the other dimensions of t broadcast to; in elements from its first. */
 int64_t heed_batch_offset(const heed_tensor *t, const heed_shape *batch,

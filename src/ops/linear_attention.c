@@ -38,7 +38,6 @@ enum { KEPT = V + 1, GRAD }; /* and those of the backward op */
 #define CHUNK HEED_CAUSAL_CHUNK
 #define RANGE 1024   /* rows whose sums are made apart, at least */
 #define ENOUGH 8     /* batch entries: causal sums are then not cut */
-#define WORTH 100000 /* multiply-adds worth a thread */
 
 /* -- plan -- */
 
@@ -101,9 +100,6 @@ static heed_matrix rows(const char *data, int64_t pitch) {
 }
 static heed_matrix column(const char *data) {
   return (heed_matrix){data, 1, 0};
-}
-static heed_matrix turned(heed_matrix m) {
-  return (heed_matrix){m.data, m.column, m.row};
 }
 static heed_matrix ones(const plan *p) {
   return (heed_matrix){&p->one, 0, 0};
@@ -192,9 +188,7 @@ static void units(void *context, int64_t begin, int64_t end, int worker) {
 /* Each unit has about `multiplies` multiply-adds. */
 static void run(plan *p, unit_fn *fn, int64_t parts, double multiplies) {
   phase f = {p, fn, parts};
-  int64_t grain = multiplies > WORTH ? 1
-                                     : (int64_t)(WORTH / (multiplies + 1)) + 1;
-  heed_parallel(p->count * parts, grain, units, &f);
+  heed_parallel(p->count * parts, heed_parallel_grain(multiplies), units, &f);
 }
 
 static double work(const plan *p, int64_t length) {
@@ -239,7 +233,6 @@ static bool join_queries(const plan *p, int64_t entry, int64_t part,
   join(p, entry, p->qparts, at(p, p->dstate, entry * p->state_size));
   return true;
 }
-
 
 /* Causal sums: a state is that of the ranges before it, or of its own range
    and those behind; of those alone before this, in the next or own place. */
@@ -302,20 +295,20 @@ static void add_eps(const plan *p, int64_t n, char *den) {
 /* state += f^T x and the sum of weight f, over n rows */
 static bool gather(const plan *p, int64_t n, char *f, heed_matrix x,
                    heed_matrix weight, char *state) {
-  return product(p, p->d, p->dv, n, turned(rows(f, p->d)), x, state, true) &&
-         product(p, 1, p->d, n, turned(weight), rows(f, p->d),
+  return product(p, p->d, p->dv, n, heed_turned(rows(f, p->d)), x, state,
+                 true) &&
+         product(p, 1, p->d, n, heed_turned(weight), rows(f, p->d),
                  z_of(p, state), true);
 }
 
 /* dden = -sum of f a / den, for n rows; `wide` is scratch */
 static bool slope_of_den(const plan *p, int64_t n, const room *r, char *den,
                          char *dden) {
-  heed_loop2 *const *binary[] = {heed_kernel.binary[HEED_BINARY_mul],
-                                 heed_kernel.binary[HEED_BINARY_div]};
-  binary[0][p->dtype](n * p->d, r->wide, 1, r->fq, 1, r->a, 1);
+  heed_kernel.binary[HEED_BINARY_mul][p->dtype](n * p->d, r->wide, 1, r->fq,
+                                                1, r->a, 1);
   if (!product(p, n, 1, p->d, rows(r->wide, p->d), ones(p), dden, false))
     return false;
-  binary[1][p->dtype](n, dden, 1, dden, 1, den, 1);
+  heed_kernel.binary[HEED_BINARY_div][p->dtype](n, dden, 1, dden, 1, den, 1);
   heed_kernel.unary[HEED_UNARY_neg][p->dtype](n, dden, 1, dden, 1);
   return true;
 }
@@ -404,7 +397,7 @@ static bool chunk(const plan *p, int64_t entry, int64_t i, int64_t n,
   feature(p, n, rows_of(p, p->q, entry, i), r->fq);
   feature(p, n, rows_of(p, p->k, entry, i), r->fk);
   bool ok =
-      product(p, n, n, p->d, fq, turned(fk), r->scores, false) &&
+      product(p, n, n, p->d, fq, heed_turned(fk), r->scores, false) &&
       heed_causal_weigh(p->dtype, n, p->dv, r->scores, v, out, false) &&
       product(p, n, p->dv, p->d, fq, rows(state, p->dv), out, true) &&
       product(p, n, 1, n, rows(r->scores, n), ones(p), den, false) &&
@@ -455,9 +448,9 @@ static bool slope_of_queries(const plan *p, int64_t entry, int64_t part,
     add_eps(p, n, r->den);
     divide(p, n, rows_of(p, p->g, entry, i), r->den, r->h);
     if (!product(p, n, p->d, p->dv, rows(r->h, p->dv),
-                 turned(rows(state, p->dv)), r->a, false) ||
+                 heed_turned(rows(state, p->dv)), r->a, false) ||
         !slope_of_den(p, n, r, r->den, r->dden) ||
-        !product(p, n, p->d, 1, column(r->dden), turned(z), r->a, true) ||
+        !product(p, n, p->d, 1, column(r->dden), heed_turned(z), r->a, true) ||
         !gather(p, n, r->fq, rows(r->h, p->dv), column(r->dden), own))
       return false;
     slope(p, n, r->fq, r->a, at(p, p->dq, (entry * p->tq + i) * p->d));
@@ -475,8 +468,8 @@ static bool slope_of_keys(const plan *p, int64_t entry, int64_t part,
     feature(p, n, rows_of(p, p->k, entry, i), r->fk);
     if (!product(p, n, p->dv, p->d, rows(r->fk, p->d), ds,
                  at(p, p->dv_out, row * p->dv), false) ||
-        !product(p, n, p->d, p->dv, rows_of(p, p->v, entry, i), turned(ds),
-                 r->a, false) ||
+        !product(p, n, p->d, p->dv, rows_of(p, p->v, entry, i),
+                 heed_turned(ds), r->a, false) ||
         !product(p, n, p->d, 1, ones(p), rows(z_of(p, dstate), p->d), r->a,
                  true))
       return false;
@@ -526,10 +519,10 @@ static bool query_chunk(const plan *p, int64_t entry, int64_t i, int64_t n,
   heed_matrix h = rows(r->h, p->dv), fk = rows(r->fk, p->d);
   heed_matrix v = rows_of(p, p->v, entry, i);
   prepare(p, entry, i, n, r);
-  if (!product(p, n, n, p->dv, h, turned(v), r->scores, false) ||
+  if (!product(p, n, n, p->dv, h, heed_turned(v), r->scores, false) ||
       !heed_causal_weigh(p->dtype, n, p->d, r->scores, fk, r->a, false) ||
-      !product(p, n, p->d, p->dv, h, turned(rows(r->state, p->dv)), r->a,
-               true) ||
+      !product(p, n, p->d, p->dv, h, heed_turned(rows(r->state, p->dv)),
+               r->a, true) ||
       !slope_of_den(p, n, r, den, dden))
     return false;
   add_running(p, n, r, r->state, dden);
@@ -557,14 +550,14 @@ static bool key_chunk(const plan *p, int64_t entry, int64_t i, int64_t n,
   heed_matrix dden = column(at(p, p->dden, row));
   char *dv = at(p, p->dv_out, row * p->dv);
   prepare(p, entry, i, n, r);
-  if (!product(p, n, n, p->d, fk, turned(fq), r->scores, false) ||
+  if (!product(p, n, n, p->d, fk, heed_turned(fq), r->scores, false) ||
       !heed_causal_weigh(p->dtype, n, p->dv, r->scores, h, dv, true) ||
       !product(p, n, p->dv, p->d, fk, ds, dv, true))
     return false;
-  if (!product(p, n, n, p->dv, v, turned(h), r->scores, false) ||
-      !product(p, n, n, 1, ones(p), turned(dden), r->scores, true) ||
+  if (!product(p, n, n, p->dv, v, heed_turned(h), r->scores, false) ||
+      !product(p, n, n, 1, ones(p), heed_turned(dden), r->scores, true) ||
       !heed_causal_weigh(p->dtype, n, p->d, r->scores, fq, r->a, true) ||
-      !product(p, n, p->d, p->dv, v, turned(ds), r->a, true) ||
+      !product(p, n, p->d, p->dv, v, heed_turned(ds), r->a, true) ||
       !product(p, n, p->d, 1, ones(p), rows(z_of(p, r->state), p->d), r->a,
                true))
     return false;
