@@ -7,23 +7,9 @@
  *
  * Chains of independent multiply-adds fill the pipes; two operations each.
  */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+#include "meter.h"
 
-#define MOST 256 /* threads */
 #define STEPS 400000
-
-static atomic_int ready;
-static int threads;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* CHAINS are as many as hide the latency and stay in registers. */
 #define CHAINS 12
@@ -48,7 +34,8 @@ LOOP(run_avx2, __attribute__((target("avx2,fma"))), 32)
 #endif
 LOOP(run_baseline, , 16)
 
-static double run(void) {
+static double run(int index, int threads) {
+  (void)index, (void)threads;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return run_avx512();
   if (__builtin_cpu_supports("avx2")) return run_avx2();
@@ -56,32 +43,6 @@ static double run(void) {
   return run_baseline();
 }
 
-/* All begin together; the rate is that of the thread itself. */
-static void *measure(void *rate) {
-  atomic_fetch_add(&ready, 1);
-  while (atomic_load(&ready) < threads) {
-  }
-  double start = now(), work = run();
-  *(double *)rate = work / (now() - start);
-  return NULL;
-}
-
 int main(int count, char **argument) {
-  double rate[MOST];
-  pthread_t thread[MOST];
-  threads = count > 1 ? atoi(argument[1]) : 1;
-  if (threads < 1 || threads > MOST) return 1;
-  while (getchar() != EOF) {
-    double sum = 0;
-    atomic_store(&ready, 0);
-    for (int i = 0; i < threads; i++)
-      if (pthread_create(&thread[i], NULL, measure, &rate[i]) != 0) return 1;
-    for (int i = 0; i < threads; i++) {
-      pthread_join(thread[i], NULL);
-      sum += rate[i];
-    }
-    printf("%.3f\n", sum * 1e-9);
-    fflush(stdout);
-  }
-  return 0;
+  return meter_serve(count > 1 ? atoi(argument[1]) : 1, 1, run);
 }

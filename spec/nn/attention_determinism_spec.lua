@@ -111,11 +111,11 @@ local function check(f, s)
     local want = bits_of(f, s, dtype)
     for _, threads in ipairs {1, 2, 3} do
       heed.set_num_threads(threads)
-      for i, got in ipairs(bits_of(f, s, dtype)) do
-        if got[2] ~= want[i][2] then
-          error(("%s, %d threads: %s is another"):format(dtype, threads,
-            got[1]), 0)
-        end
+      local again = bits_of(f, s, dtype)
+      assert.equal(#want, #again)
+      for i, got in ipairs(again) do
+        assert.is_true(got[2] == want[i][2], ("%s, %d threads: %s is another")
+          :format(dtype, threads, got[1]))
       end
     end
   end
