@@ -66,6 +66,7 @@ function check.show(value)
     local odd = utf8.len(value) and "[\0-\31\127]" or "[^\32-\126]"
     return '"' .. value:gsub(odd, escape) .. '"'
   end
+  if value ~= value then return "nan" end -- of either sign
   if kind == "number" then return tostring(math.tointeger(value) or value) end
   if kind == "nil" or kind == "boolean" then return tostring(value) end
   return "a " .. kind
@@ -105,6 +106,24 @@ function check.integer(func, name, value, low)
       low and " of at least " .. low or "", check.show(value))
   end
   return n
+end
+
+local function check_whole(func, name, list)
+  for i = 1, #list do
+    local n = list[i]
+    if type(n) == "table" then
+      check_whole(func, name, n)
+    elseif math.type(n) == "float" and not math.tointeger(n) then
+      fail("%s: %s must be integers, got %s", func, name, check.show(n))
+    end
+  end
+end
+
+--- Returns a list of integers, also a nested one, as an int64 tensor; raises
+-- when one of the numbers is none.
+function check.integers(func, name, list)
+  check_whole(func, name, list)
+  return core.tensor(list, {dtype = "int64"})
 end
 
 --- Returns `value` when it is a number within bounds (nil: none); raises if

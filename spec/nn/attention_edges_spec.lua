@@ -117,6 +117,33 @@ describe("attention at its edges", function()
     end
   end)
 
+  -- c tanh(s / c) is s for a large c, and 0 for a small one
+  it("takes softcaps outside of the range of float32", function()
+    local g = heed.Generator(3)
+    local function draw(...) return heed.randn({...}, {generator = g}) end
+    local q, k, v = draw(1, 2, 3, 8), draw(1, 2, 40, 8), draw(1, 2, 40, 8)
+    q.requires_grad = true
+    local function run(query, o)
+      query.grad = nil
+      local out = attend(query, k, v, o)
+      out:sum():backward()
+      return out, query.grad
+    end
+    local plain, gradient = run(q, {})
+    for _, o in ipairs {{}, {score = function(s) return s end}} do
+      o.softcap = 1e39
+      local out, grad = run(q, o)
+      assert.is_true(heed.allclose(out, plain, {rtol = 1e-5, atol = 1e-6}))
+      assert.is_true(heed.allclose(grad, gradient,
+        {rtol = 1e-4, atol = 1e-6}))
+      o.softcap = 1e-50
+      out, grad = run(q, o)
+      local mean = v:mean(3, true):expand(out.shape)
+      assert.is_true(heed.allclose(out, mean, {rtol = 1e-5, atol = 1e-6}))
+      assert.equal(0, grad:abs():max():item())
+    end
+  end)
+
   -- where sums in another order would move scores by more than e^x can bear
   it("gives back weights of 0 to 1 where scores are 10^8 and more", function()
     for _, tq in ipairs {1, 4, 9} do

@@ -242,6 +242,15 @@ describe("attention", function()
     end
   end)
 
+  it("refuses more queries or keys than it can count", function()
+    local q = heed.zeros(1, 1, 2, 1)
+    local much = heed.zeros(1, 1, 1, 1):expand {1, 1, 1 << 31, 1}
+    assert.equal("attention: k [1 1 2147483648 1]: time must be at most " ..
+      "1073741824", message(attend, q, much, much))
+    assert.equal("attention: q [1 1 2147483648 1]: time must be at most " ..
+      "1073741824", message(attend, much, q, q))
+  end)
+
   it("refuses other options that make no sense", function()
     local q, k, v = qkv(1, 1, 2, 2, 4)
     local function said(o) return message(attend, q, k, v, o) end
@@ -255,6 +264,10 @@ describe("attention", function()
       said {window = 0})
     assert.equal("scaled_dot_product_attention: valid_lens must be a tensor " ..
       "or a list, got 3", said {valid_lens = 3})
+    assert.equal("scaled_dot_product_attention: valid_lens must be " ..
+      "integers, got 1.5", said {valid_lens = {1.5}})
+    assert.equal("scaled_dot_product_attention: valid_lens must be " ..
+      "integers, got nan", said {valid_lens = {{1, 0 / 0}}})
     assert.equal('scaled_dot_product_attention: dropout must be a number, ' ..
       'got "0.5"', said {dropout = "0.5"})
     assert.equal('scaled_dot_product_attention: unknown option "casual"; ' ..

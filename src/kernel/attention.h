@@ -57,6 +57,7 @@ typedef struct heed_attention {
   heed_grid dout, dq, dk, dvalue, dbias;
 } heed_attention;
 
+#define HEED_ATTENTION_TIME (INT64_C(1) << 30) /* most queries, most keys */
 #define HEED_ATTENTION_ROWS 1024 /* at most, of a call of `forward` */
 #define HEED_ATTENTION_STEP 32   /* they are best a multiple of this */
 

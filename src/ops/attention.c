@@ -47,6 +47,12 @@ static bool check_qkv(const heed_call *c) {
     return heed_fail("%s: k %s and v %s must agree in heads and time",
                      c->op->name, heed_shape_text(&k->shape),
                      heed_shape_text(&v->shape));
+  for (int i = Q; i <= K; i++)
+    if (c->in[i]->shape.dim[n - 2] > HEED_ATTENTION_TIME)
+      return heed_fail("%s: %s %s: time must be at most %lld", c->op->name,
+                       heed_input_name(c, i),
+                       heed_shape_text(&c->in[i]->shape),
+                       (long long)HEED_ATTENTION_TIME);
   int64_t heads = q->shape.dim[n - 3], kv_heads = k->shape.dim[n - 3];
   if (kv_heads == 0 ? heads != 0 : heads % kv_heads != 0)
     return heed_fail("%s: the heads of q %s must be a multiple of those of "

@@ -4,6 +4,7 @@
  */
 #include "ops/attention_plan.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -167,6 +168,12 @@ heed_attention heed_plan_group(const heed_plan *p, int64_t sequence,
 
 /* -- the plan -- */
 
+/* A softcap that the dtype can hold: one outside of it does the same. */
+static double bound_of(double softcap, heed_dtype dtype) {
+  if (softcap == 0 || dtype == HEED_FLOAT64) return softcap;
+  return fmin(fmax(softcap, FLT_MIN), FLT_MAX);
+}
+
 static void set_numbers(heed_plan *p, const heed_attr *attr) {
   heed_attention *a = &p->common;
   const heed_sizes *s = &p->s;
@@ -174,7 +181,7 @@ static void set_numbers(heed_plan *p, const heed_attr *attr) {
   *a = (heed_attention){.heads = p->repeat, .d = s->d, .dv = s->dv};
   a->scale = attr[SCALE].f;
   if (isnan(a->scale)) a->scale = s->d ? 1 / sqrt((double)s->d) : 1;
-  a->softcap = attr[SOFTCAP].f;
+  a->softcap = bound_of(attr[SOFTCAP].f, p->dtype);
   p->at_valid = attr[ALIGN].i == AT_VALID;
   a->left = left < 0 ? INT64_MAX : left;
   a->right = right < 0 ? INT64_MAX : right;

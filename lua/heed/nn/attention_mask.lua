@@ -15,6 +15,9 @@ local is_tensor <const> = check.is_tensor
 
 local mask = {}
 
+-- The normal numbers of float32 lie between these.
+local SMALLEST <const>, LARGEST <const> = 0x1p-126, 0x1.fffffep127
+
 --- The options that describe what may attend to what, and the scores.
 mask.KEYS = {
   causal = true, window = true, valid_lens = true, mask = true,
@@ -63,6 +66,7 @@ local function read_list(func, name, value, dtype)
     fail("%s: %s must be a tensor or a list, got %s", func, name,
       check.show(value))
   end
+  if dtype == "int64" then return check.integers(func, name, value) end
   return core.tensor(value, {dtype = dtype})
 end
 
@@ -213,8 +217,13 @@ function mask.scores(func, o, q, k, keep)
   local s = product.scores(ops.mul(q, scale), k, finite)
   -- the slope of the NaN of a hidden key is NaN too
   if keep and not finite then s = ops.where(keep, s, 0) end
-  if o.softcap and o.softcap > 0 then
-    s = ops.mul(ops.tanh(ops.div(s, o.softcap)), o.softcap)
+  local cap = o.softcap or 0
+  if cap > 0 then
+    -- a bound outside of the dtype does the same as one at its end
+    if s.dtype == "float32" then
+      cap = math.max(math.min(cap, LARGEST), SMALLEST)
+    end
+    s = ops.mul(ops.tanh(ops.div(s, cap)), cap)
   end
   if alibi then
     local far = ops.abs(distances(q:size(-2), k:size(-2), causal, align, lens))

@@ -15,9 +15,7 @@ end
 
 -- Lengths: a tensor of integers, or a list made one.
 local function read_lens(func, name, lens)
-  if type(lens) == "table" then
-    return core.tensor(lens, {dtype = "int64"})
-  end
+  if type(lens) == "table" then return check.integers(func, name, lens) end
   if not is_whole(lens) then
     fail("%s: %s must be a list or a tensor of integers, got %s", func, name,
       check.show(lens))
