@@ -23,6 +23,14 @@ typedef struct split_sums {
   float *out; /* [rows out_wide] */
 } split_sums;
 
+/* Keys, or values, of the block: row j lies `step` bytes behind row j - 1, as
+   floats, or as bfloat16 where `half`. */
+typedef struct rows_in {
+  const char *data;
+  int64_t step;
+  bool half;
+} rows_in;
+
 typedef struct few_work {
   work w;
   int64_t rows, q_wide, out_wide;
@@ -33,10 +41,14 @@ typedef struct few_work {
   split_sums s;
   heed_grid k, v; /* of the split, whose keys are begin .. stop - 1 */
   int64_t begin, stop;
-  const float *keys, *values; /* of the block at hand, rows that far apart: */
-  int64_t key_step, value_step;
+  rows_in keys, values;         /* of the block at hand */
   float *key_room, *value_room; /* the block, where it is of halves */
 } few_work;
+
+/* Are rows of d numbers read where they are? */
+static bool taken_as_is(heed_dtype dtype, int64_t d) {
+  return dtype == HEED_FLOAT32 || (dtype == HEED_BFLOAT16 && d % VF == 0);
+}
 
 static few_work few_cut(const heed_attention *a, pool *room) {
   few_work f = {.w = work_cut(a, room), .rows = a->heads * a->tq,
@@ -45,7 +57,7 @@ static few_work few_cut(const heed_attention *a, pool *room) {
   int64_t rows = padded(f.rows, 4);
   f.q = cut(room, rows * f.q_wide);
   f.score = cut(room, rows * f.wide);
-  f.key_room = cut(room, a->k_dtype != HEED_FLOAT32 ? KEYS * a->d : 0);
+  f.key_room = cut(room, taken_as_is(a->k_dtype, a->d) ? 0 : KEYS * a->d);
   f.value_room = cut(room, a->v_dtype != HEED_FLOAT32 ? KEYS * a->dv : 0);
   f.w.halves = cut(room, a->d);
   return f;
@@ -96,50 +108,88 @@ static void load_rows(few_work *f) {
   memset(f->s.out, 0, sizeof *f->s.out * (size_t)(rows * f->out_wide));
 }
 
-/* ---- scores ------------------------------------------------------------- */
+VEC_INLINE vf load_lanes(bool half, const char *row, int64_t e) {
+  return half ? widened((const uint16_t *)row + e)
+              : vf_load((const float *)row + e);
+}
 
-/* Memory is to stay busy while several rows are worked on: keys and values are
-   asked for, into the second cache, AHEAD rows before their turn. One row is
-   faster without, by reading in order. Behind the last row this reads
-   nothing. */
+/* The same of `left` numbers; halves come in whole vectors. */
+VEC_INLINE vf load_some(bool half, const char *row, int64_t e, int64_t left) {
+  if (half || left >= VF) return load_lanes(half, row, e);
+  return vf_load_n((const float *)row + e, left, 0);
+}
+
+/* Memory is to stay busy while sums are made: keys and values are asked for,
+   into the second cache, AHEAD rows before their turn. Behind the last row this
+   reads nothing. */
 #define AHEAD 32
 #define STEP 16 /* values that are near for all columns and rows */
-#define LINE (64 / (int64_t)sizeof(float))
 
-VEC_INLINE void fetch_ahead(const float *row, int64_t stride, int64_t e) {
-  if (e % LINE == 0)
-    __builtin_prefetch((const void *)((uintptr_t)row + sizeof *row *
-                                      (size_t)(AHEAD * stride + e)),
+VEC_INLINE void fetch_ahead(bool half, const char *row, int64_t step,
+                            int64_t e) {
+  int64_t at = e * (half ? 2 : 4);
+  if (at % 64 == 0)
+    __builtin_prefetch((const void *)((uintptr_t)row +
+                                      (size_t)(AHEAD * step + at)),
                        0, 2);
+}
+
+/* ---- scores ------------------------------------------------------------- */
+
+/* Products of `rows` rows with `near` keys, a sum for each lane of them. */
+VEC_INLINE void score_near(int rows, int near, bool half, const float *q,
+                           int64_t q_wide, int64_t d, const char *const *key,
+                           int64_t step, bool ahead, vf (*to)[4]) {
+  vf sum[4][4];
+  UNROLL for (int r = 0; r < rows; r++)
+    UNROLL for (int n = 0; n < near; n++) sum[r][n] = (vf){0};
+  int64_t e = 0;
+  for (; e + VF <= d; e += VF) {
+    vf x[4];
+    UNROLL for (int n = 0; n < near; n++) {
+      x[n] = load_lanes(half, key[n], e);
+      if (ahead) fetch_ahead(half, key[n], step, e);
+    }
+    UNROLL for (int r = 0; r < rows; r++) {
+      const vf left = vf_load(q + r * q_wide + e);
+      UNROLL for (int n = 0; n < near; n++) sum[r][n] += left * x[n];
+    }
+  }
+  if (!half && e < d)
+    UNROLL for (int n = 0; n < near; n++) {
+      const vf x = vf_load_n((const float *)key[n] + e, d - e, 0);
+      UNROLL for (int r = 0; r < rows; r++)
+        sum[r][n] += vf_load(q + r * q_wide + e) * x;
+    }
+  UNROLL for (int r = 0; r < rows; r++)
+    UNROLL for (int n = 0; n < near; n++) to[r][n] = sum[r][n];
 }
 
 /* Products of `rows` rows, 1, 2 or 4, with VF keys, of which `left` are there;
    the others give those of the last one. As many sums as a vector has lanes
    are made, then added up across by turning them. */
-VEC_INLINE void score_tile(int rows, const float *q, int64_t q_wide,
-                           int64_t d, const float *keys, int64_t stride,
-                           int64_t left, bool ahead, float *score,
-                           int64_t wide) {
+VEC_INLINE void score_tile(int rows, bool half, const float *q,
+                           int64_t q_wide, int64_t d, const char *keys,
+                           int64_t step, int64_t left, bool ahead,
+                           float *score, int64_t wide) {
   const int across = VF / rows; /* keys for so many sums */
-  const int near = rows == 1 || across == 1 ? 1 : 2; /* read at once */
+  const int most = rows == 4 ? 2 : 4; /* sums that hide the latency */
+  const int near = across < most ? across : most; /* read at once */
   for (int k = 0; k < VF; k += across) {
     vf sum[VF];
-    const float *key[VF];
-    UNROLL for (int i = 0; i < VF; i++) sum[i] = (vf){0};
-    UNROLL for (int i = 0; i < across; i++)
-      key[i] = keys + (k + i < left ? k + i : left - 1) * stride;
-    UNROLL for (int i = 0; i < across; i += near)
-      for (int64_t e = 0; e < d; e += VF)
-        for (int n = i; n < i + near; n++) {
-          vf x = e + VF <= d ? vf_load(key[n] + e)
-                             : vf_load_n(key[n] + e, d - e, 0);
-          if (rows > 1 && ahead) fetch_ahead(key[n], stride, e);
-          UNROLL for (int r = 0; r < rows; r++)
-            sum[r * across + n] += vf_load(q + r * q_wide + e) * x;
-        }
+    UNROLL for (int i = 0; i < across; i += near) {
+      const char *key[4];
+      vf part[4][4];
+      UNROLL for (int n = 0; n < near; n++)
+        key[n] = keys + (k + i + n < left ? k + i + n : left - 1) * step;
+      score_near(rows, near, half, q, q_wide, d, key, step, ahead, part);
+      UNROLL for (int r = 0; r < rows; r++)
+        UNROLL for (int n = 0; n < near; n++)
+          sum[r * across + i + n] = part[r][n];
+    }
     turn_square(sum);
-    UNROLL for (int half = VF / 2; half > 0; half /= 2)
-      UNROLL for (int i = 0; i < half; i++) sum[i] += sum[i + half];
+    UNROLL for (int by = VF / 2; by > 0; by /= 2)
+      UNROLL for (int i = 0; i < by; i++) sum[i] += sum[i + by];
     float lane[VF];
     vf_store(lane, sum[0]);
     UNROLL for (int r = 0; r < rows; r++)
@@ -148,22 +198,33 @@ VEC_INLINE void score_tile(int rows, const float *q, int64_t q_wide,
   }
 }
 
+/* Each a function of its own, so that the registers are those of one loop. */
+#define SCORE(rows, half)                                                    \
+  static __attribute__((noinline)) void score_##rows##_##half(              \
+      const few_work *f, int64_t row, const char *keys, int64_t left,       \
+      bool ahead, float *to) {                                               \
+    score_tile(rows, half, f->q + row * f->q_wide, f->q_wide, f->w.a->d,    \
+               keys, f->keys.step, left, ahead, to, f->wide);                \
+  }
+SCORE(1, 0) SCORE(2, 0) SCORE(4, 0)
+SCORE(1, 1) SCORE(2, 1) SCORE(4, 1)
+
+typedef void score_fn(const few_work *f, int64_t row, const char *keys,
+                      int64_t left, bool ahead, float *to);
+
+static score_fn *const score_fns[2][4] = {
+    {score_1_0, score_2_0, score_4_0, score_4_0},
+    {score_1_1, score_2_1, score_4_1, score_4_1}};
+
 /* Keys are the outer loop: all rows pass over them while they are near. */
-static void score_tiles(few_work *f, const span *tiles, int count) {
-  int64_t d = f->w.a->d, stride = f->key_step, wide = f->wide;
+static void score_tiles(const few_work *f, const span *tiles, int count) {
   for (int64_t j = 0; j < f->w.count; j += VF) {
-    const float *keys = f->keys + j * stride;
-    int64_t left = f->w.count - j;
     bool ahead = true;
     for (const span *t = tiles; t < tiles + count; t++) {
       if (j < t->first || j >= t->end) continue;
-      const float *q = f->q + t->row * f->q_wide;
-      float *to = f->score + t->row * wide + j;
-#define SCORE(rows) \
-  score_tile(rows, q, f->q_wide, d, keys, stride, left, ahead, to, wide)
-      if (t->rows == 1) SCORE(1);
-      else if (t->rows == 2) SCORE(2);
-      else SCORE(4);
+      score_fns[f->keys.half][t->rows - 1](
+          f, t->row, f->keys.data + j * f->keys.step, f->w.count - j, ahead,
+          f->score + t->row * f->wide + j);
       ahead = false;
     }
   }
@@ -173,20 +234,19 @@ static void score_tiles(few_work *f, const span *tiles, int count) {
 
 /* O[row][0 .. vecs vectors) += (weights p of `count` keys) V; `left`: columns
    that values have. */
-VEC_INLINE void add_values(int rows, int vecs, float *out, int64_t out_wide,
-                           const float *p, int64_t wide, int64_t count,
-                           const float *values, int64_t stride, int64_t left,
-                           bool ahead) {
+VEC_INLINE void add_values(int rows, int vecs, bool half, float *out,
+                           int64_t out_wide, const float *p, int64_t wide,
+                           int64_t count, const char *values, int64_t step,
+                           int64_t left, bool ahead) {
   vf sum[4][8];
   UNROLL for (int r = 0; r < rows; r++)
     UNROLL for (int v = 0; v < vecs; v++)
       sum[r][v] = vf_load(out + r * out_wide + v * VF);
   for (int64_t j = 0; j < count; j++) {
-    const float *value = values + j * stride;
+    const char *value = values + j * step;
     UNROLL for (int v = 0; v < vecs; v++) {
-      vf x = vecs > 1 || left >= VF ? vf_load(value + v * VF)
-                                    : vf_load_n(value, left, 0);
-      if (rows > 1 && ahead) fetch_ahead(value, stride, v * VF);
+      vf x = load_some(half, value, v * VF, vecs > 1 ? VF : left);
+      if (ahead) fetch_ahead(half, value, step, v * VF);
       UNROLL for (int r = 0; r < rows; r++)
         sum[r][v] += vf_all(p[r * wide + j]) * x;
     }
@@ -197,56 +257,71 @@ VEC_INLINE void add_values(int rows, int vecs, float *out, int64_t out_wide,
 }
 
 /* The same for all columns. */
-VEC_INLINE void value_tile(int rows, float *out, int64_t out_wide,
+VEC_INLINE void value_tile(int rows, bool half, float *out, int64_t out_wide,
                            const float *p, int64_t wide, int64_t count,
-                           const float *values, int64_t stride, int64_t dv,
+                           const char *values, int64_t step, int64_t dv,
                            bool ahead) {
   const int vecs = 8 / rows; /* as many sums as hide the latency */
+  const int64_t size = half ? 2 : 4;
   int64_t e = 0;
   for (; e + vecs * VF <= dv; e += vecs * VF)
-    add_values(rows, vecs, out + e, out_wide, p, wide, count, values + e,
-               stride, dv - e, ahead);
+    add_values(rows, vecs, half, out + e, out_wide, p, wide, count,
+               values + e * size, step, dv - e, ahead);
   for (; e < dv; e += VF)
-    add_values(rows, 1, out + e, out_wide, p, wide, count, values + e, stride,
-               dv - e, ahead);
+    add_values(rows, 1, half, out + e, out_wide, p, wide, count,
+               values + e * size, step, dv - e, ahead);
 }
+
+#define VALUE(rows, half)                                                    \
+  static __attribute__((noinline)) void value_##rows##_##half(              \
+      const few_work *f, float *out, const float *p, const char *values,    \
+      int64_t count, bool ahead) {                                           \
+    value_tile(rows, half, out, f->out_wide, p, f->wide, count, values,     \
+               f->values.step, f->w.a->dv, ahead);                           \
+  }
+VALUE(1, 0) VALUE(2, 0) VALUE(4, 0)
+VALUE(1, 1) VALUE(2, 1) VALUE(4, 1)
+
+typedef void value_fn(const few_work *f, float *out, const float *p,
+                      const char *values, int64_t count, bool ahead);
+
+static value_fn *const value_fns[2][4] = {
+    {value_1_0, value_2_0, value_4_0, value_4_0},
+    {value_1_1, value_2_1, value_4_1, value_4_1}};
 
 /* The same for one row; values with a weight of 0 are not touched. */
 static void value_skipping(float *out, const float *p, int64_t count,
-                           const float *values, int64_t stride, int64_t dv) {
-  for (int64_t j = 0; j < count; j++)
-    for (int64_t e = 0; p[j] != 0 && e < dv; e++)
-      out[e] += p[j] * values[j * stride + e];
+                           const char *values, int64_t step, int64_t dv) {
+  for (int64_t j = 0; j < count; j++) {
+    const float *value = (const float *)(values + j * step);
+    for (int64_t e = 0; p[j] != 0 && e < dv; e++) out[e] += p[j] * value[e];
+  }
 }
 
 /* Of keys from .. end - 1 of the block, for the rows of a tile. */
 static void value_rows(const few_work *f, const span *t, int64_t from,
                        int64_t end, bool ahead) {
-  int64_t dv = f->w.a->dv, stride = f->value_step, wide = f->wide;
-  int64_t out_wide = f->out_wide, n = end - from;
-  const float *p = f->score + t->row * wide + from;
-  const float *values = f->values + from * stride;
-  float *out = f->s.out + t->row * out_wide;
-#define VALUE(rows) \
-  value_tile(rows, out, out_wide, p, wide, n, values, stride, dv, ahead)
-  if (f->skip)
-    for (int64_t r = 0; r < t->rows; r++)
-      value_skipping(out + r * out_wide, p + r * wide, n, values, stride, dv);
-  else if (t->rows == 1) VALUE(1);
-  else if (t->rows == 2) VALUE(2);
-  else VALUE(4);
+  const float *p = f->score + t->row * f->wide + from;
+  const char *values = f->values.data + from * f->values.step;
+  float *out = f->s.out + t->row * f->out_wide;
+  if (!f->skip) {
+    value_fns[f->values.half][t->rows - 1](f, out, p, values, end - from,
+                                           ahead);
+    return;
+  }
+  for (int64_t r = 0; r < t->rows; r++)
+    value_skipping(out + r * f->out_wide, p + r * f->wide, end - from, values,
+                   f->values.step, f->w.a->dv);
 }
 
-/* Values are the outer loop, STEP at a time where they are passed over more
-   than once. */
+/* Values are the outer loop, STEP at a time. */
 static void value_tiles(const few_work *f, const span *tiles, int count) {
-  int64_t step = f->rows == 1 && f->w.a->dv <= 8 * VF ? KEYS : STEP;
-  for (int64_t from = 0; from < f->w.count; from += step) {
+  for (int64_t from = 0; from < f->w.count; from += STEP) {
     bool ahead = true;
     for (const span *t = tiles; t < tiles + count; t++) {
       int64_t first = t->first > from ? t->first : from;
       int64_t end = t->first + span_depth(&f->w, t);
-      if (end > from + step) end = from + step;
+      if (end > from + STEP) end = from + STEP;
       if (first >= end) continue;
       value_rows(f, t, first, end, ahead);
       ahead = false;
@@ -268,27 +343,33 @@ static void soften_rows(few_work *f, const span *t) {
   }
 }
 
-/* One block of keys, rows row .. end - 1 in tiles of 4 at most. */
+/* One block of keys, rows row .. end - 1, one at least, in tiles of 4 at
+   most. */
 static void sum_rows(few_work *f, int64_t row, int64_t end) {
   span tiles[ROWS / 4];
   int count = 0;
-  for (; row < end; row += 4)
+  do {
     span_at(&f->w, row, row + 4 < end ? row + 4 : end, &tiles[count++]);
+    row += 4;
+  } while (row < end);
   score_tiles(f, tiles, count);
   for (int i = 0; i < count; i++) soften_rows(f, &tiles[i]);
   value_tiles(f, tiles, count);
 }
 
-/* Keys, or values, of the block: where they are, or of halves, as floats. */
-static const float *load_block(const few_work *f, const heed_grid *g,
-                               heed_dtype dtype, int64_t d, float *room,
-                               int64_t *step) {
+/* Keys, or values, of the block: where they are, or as floats. */
+static rows_in load_block(const few_work *f, const heed_grid *g,
+                          heed_dtype dtype, int64_t d, bool direct,
+                          float *room) {
   int64_t first = f->w.from - f->begin;
-  *step = dtype == HEED_FLOAT32 ? g->row : d;
-  if (dtype == HEED_FLOAT32) return place(g, 0, first);
+  if (direct) {
+    int64_t size = dtype == HEED_FLOAT32 ? 4 : 2;
+    return (rows_in){(const char *)g->data + first * g->row * size,
+                     g->row * size, size == 2};
+  }
   for (int64_t i = 0; i < f->w.count; i++)
     read_row(g, dtype, 0, first + i, d, room + i * d);
-  return room;
+  return (rows_in){(const char *)room, d * 4, false};
 }
 
 /* Keys first .. end - 1 of the split. */
@@ -297,10 +378,11 @@ static void sum_keys(few_work *f, int64_t first, int64_t end) {
   load_rows(f);
   for (int64_t from = first; from < end; from += KEYS) {
     take_keys(&f->w, from, f->stop);
-    f->keys = load_block(f, &f->k, a->k_dtype, a->d, f->key_room,
-                         &f->key_step);
-    f->values = load_block(f, &f->v, a->v_dtype, a->dv, f->value_room,
-                           &f->value_step);
+    f->keys = load_block(f, &f->k, a->k_dtype, a->d,
+                         taken_as_is(a->k_dtype, a->d), f->key_room);
+    bool as_is = taken_as_is(a->v_dtype, a->dv) &&
+                 (a->v_dtype == HEED_FLOAT32 || !f->skip);
+    f->values = load_block(f, &f->v, a->v_dtype, a->dv, as_is, f->value_room);
     for (int64_t row = 0; row < f->rows; row += ROWS)
       sum_rows(f, row, row + ROWS < f->rows ? row + ROWS : f->rows);
   }

@@ -93,15 +93,18 @@ VEC_INLINE float *place(const heed_grid *g, int64_t head, int64_t row) {
 /* VF halves */
 typedef uint16_t vec_short __attribute__((vector_size(VEC_BYTES / 2)));
 
+/* VF numbers of bfloat16. */
+VEC_INLINE vf widened(const uint16_t *from) {
+  vec_short x;
+  memcpy(&x, from, sizeof x);
+  return (vf)(__builtin_convertvector(x, vu) << 16);
+}
+
 static void read_halves(heed_dtype dtype, const uint16_t *from, int64_t n,
                         float *to) {
   int64_t i = 0;
   if (dtype == HEED_BFLOAT16) {
-    for (; i + VF <= n; i += VF) {
-      vec_short x;
-      memcpy(&x, from + i, sizeof x);
-      vf_store(to + i, (vf)(__builtin_convertvector(x, vu) << 16));
-    }
+    for (; i + VF <= n; i += VF) vf_store(to + i, widened(from + i));
     for (; i < n; i++) to[i] = heed_bfloat16_to_float(from[i]);
   } else {
     for (; i < n; i++) to[i] = heed_float16_to_float(from[i]);
