@@ -32,6 +32,14 @@ bool heed_cpu_has(heed_isa isa) {
 #endif
 }
 
+bool heed_cpu_has_bfloat16_dots(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 bool heed_cpu_choose(heed_isa *isa) {
   const char *wanted = getenv("HEED_ISA");
   for (int i = HEED_ISA_COUNT - 1; i >= 0; i--) {

@@ -21,6 +21,7 @@
  */
 #include "kernel/attention.h"
 
+#include "kernel/attention_dots.h"
 #include "kernel/attention_lanes.h"
 #include "kernel/kernel.h"
 
@@ -30,6 +31,7 @@ typedef struct forward_work {
   work w;
   int64_t begin, end, panels; /* rows at hand */
   bool copies;                /* are keys copied? */
+  bool dots;                  /* as pairs, see attention_dots.h? */
   bool loaded;                /* are those of this block? */
   bool careful;               /* with its values? */
   matrix keys, values;
@@ -61,19 +63,39 @@ static forward_work forward_cut(const heed_attention *a, pool *room) {
   return f;
 }
 
+/* Where there is a way back it makes the same scores, from floats. */
+static bool takes_dots(const heed_attention *a) {
+  return a->q_dtype == HEED_BFLOAT16 && a->k_dtype == HEED_BFLOAT16 &&
+         !a->stats.data && has_dots();
+}
+
 static size_t room_size(const heed_attention *a) {
   pool count = {0};
   forward_cut(a, &count);
   return count.used;
 }
 
-static void load_panel(forward_work *f, int64_t p) {
+/* The panel at f->q + p * PANEL * d, of pairs in its first half. */
+static void load_queries(forward_work *f, int64_t p) {
   const heed_attention *a = f->w.a;
-  lanes *t = &f->seen[p];
+  const lanes *t = &f->seen[p];
+  float *to = f->q + p * PANEL * a->d;
+  if (f->dots) {
+    const uint16_t *pair[PANEL];
+    for (int64_t l = 0; l < PANEL; l++)
+      pair[l] = place_of_half(&a->q, t->head[l], t->query[l]);
+    turn_pairs(t->count, a->d, pair, (uint32_t *)to);
+    return;
+  }
   const float *row[PANEL];
-  lanes_at(&f->w, f->begin + p * PANEL, f->end, t);
   lane_queries(&f->w, t, row);
-  turn_in(t->count, a->d, row, (float)a->scale, f->q + p * PANEL * a->d);
+  turn_in(t->count, a->d, row, (float)a->scale, to);
+}
+
+static void load_panel(forward_work *f, int64_t p) {
+  lanes *t = &f->seen[p];
+  lanes_at(&f->w, f->begin + p * PANEL, f->end, t);
+  load_queries(f, p);
   f->begun[p] = false;
   for (int64_t l = p * PANEL; l < (p + 1) * PANEL; l++) {
     f->top[l] = -INFINITY;
@@ -87,13 +109,18 @@ static void load_keys(forward_work *f) {
   const heed_attention *a = w->a;
   if (f->loaded) return;
   f->loaded = true;
-  if (f->copies) {
+  if (f->dots)
+    for (int64_t i = 0; i < w->count; i++)
+      copy_pairs(place_of_half(&a->k, 0, w->from + i), a->d,
+                 (uint32_t *)f->key_room + i * pairs_of(a->d));
+  else if (f->copies)
     f->keys = pack(w, &a->k, a->k_dtype, a->d, f->key_room);
-    f->values = pack(w, &a->v, a->v_dtype, a->dv, f->value_room);
-  } else {
+  else
     f->keys = (matrix){place(&a->k, 0, w->from), a->k.row, PANEL};
+  if (f->copies)
+    f->values = pack(w, &a->v, a->v_dtype, a->dv, f->value_room);
+  else
     f->values = (matrix){place(&a->v, 0, w->from), a->v.row, PANEL};
-  }
   f->careful = w->partial && !block_finite(w, &a->v, a->v_dtype, a->dv);
 }
 
@@ -127,6 +154,24 @@ static void soften(forward_work *f, int64_t p, int64_t first, int64_t end,
   }
 }
 
+/* Scaled products of keys first .. end - 1 of the block and panel p. */
+static void score_panel(forward_work *f, int64_t p, int64_t first,
+                        int64_t end) {
+  const heed_attention *a = f->w.a;
+  const float *q = f->q + p * PANEL * a->d;
+  float *to = f->score + first * PANEL;
+  if (f->dots) {
+    int64_t pairs = pairs_of(a->d);
+    product_dots(end - first, pairs,
+                 (const uint32_t *)f->key_room + first * pairs,
+                 (const uint32_t *)q, (float)a->scale, to);
+    return;
+  }
+  matrix keys = f->keys;
+  keys.data += first * keys.row;
+  product(SET, NONE, end - first, a->d, keys, q, to, NULL);
+}
+
 static void panel_forward(forward_work *f, int64_t p) {
   const heed_attention *a = f->w.a;
   const lanes *t = &f->seen[p];
@@ -136,10 +181,7 @@ static void panel_forward(forward_work *f, int64_t p) {
       !list_terms(&f->w, t, first, end))
     return;
   load_keys(f);
-  matrix keys = f->keys;
-  keys.data += first * keys.row;
-  product(SET, NONE, end - first, a->d, keys, f->q + p * PANEL * a->d,
-          s + first * PANEL, NULL);
+  score_panel(f, p, first, end);
   shape_scores(&f->w, t, first, end, s, NULL);
   soften(f, p, first, end, shrink);
   if (a->dropout) {
@@ -177,6 +219,7 @@ static void forward(const heed_attention *a, int64_t begin, int64_t end,
   f.begin = begin;
   f.end = end;
   f.panels = (end - begin + PANEL - 1) / PANEL;
+  f.dots = takes_dots(a);
   describe(&f.w, 0, a->tk);
   for (int64_t p = 0; p < f.panels; p++) {
     load_panel(&f, p);

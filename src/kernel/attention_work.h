@@ -90,6 +90,11 @@ VEC_INLINE float *place(const heed_grid *g, int64_t head, int64_t row) {
   return (float *)g->data + head * g->head + row * g->row;
 }
 
+VEC_INLINE const uint16_t *place_of_half(const heed_grid *g, int64_t head,
+                                         int64_t row) {
+  return (const uint16_t *)g->data + head * g->head + row * g->row;
+}
+
 /* VF halves */
 typedef uint16_t vec_short __attribute__((vector_size(VEC_BYTES / 2)));
 
@@ -115,9 +120,8 @@ static void read_halves(heed_dtype dtype, const uint16_t *from, int64_t n,
 VEC_INLINE const float *read_row(const heed_grid *g, heed_dtype dtype,
                                  int64_t head, int64_t row, int64_t d,
                                  float *room) {
-  int64_t at = head * g->head + row * g->row;
-  if (dtype == HEED_FLOAT32) return (const float *)g->data + at;
-  read_halves(dtype, (const uint16_t *)g->data + at, d, room);
+  if (dtype == HEED_FLOAT32) return place(g, head, row);
+  read_halves(dtype, place_of_half(g, head, row), d, room);
   return room;
 }
 
