@@ -29,6 +29,9 @@ local nn = {
   LayerNorm = require "heed.nn.layer_norm",
   Dropout = require "heed.nn.dropout",
   PositionalEncoding = require "heed.nn.positional_encoding",
+  LearnedPositionalEncoding = require "heed.nn.learned_positional_encoding",
+  RotaryEmbedding = require "heed.nn.rotary_embedding",
+  RelativePositionBias = require "heed.nn.relative_position_bias",
 
   MultiHeadAttention = require "heed.nn.multi_head_attention",
   KeyValueCache = require "heed.nn.cache",
