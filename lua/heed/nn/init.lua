@@ -48,6 +48,8 @@ local nn = {
   TransformerDecoderLayer = decoder.TransformerDecoderLayer,
   TransformerDecoder = decoder.TransformerDecoder,
   Transformer = require "heed.nn.transformer",
+  GPT = require "heed.nn.gpt",
+  VisionTransformer = require "heed.nn.vision_transformer",
 
   CrossEntropyLoss = loss.CrossEntropyLoss,
   MSELoss = loss.MSELoss,
