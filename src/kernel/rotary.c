@@ -10,45 +10,43 @@
  */
 #include "kernel/kernel.h"
 
-/* One loop for y = x and one for others: only so does the compiler know that
-   elements do not meet. */
-#define TURN(T, x, y, step, apart)                             \
-  for (int64_t i = 0; i < pairs; i++) {                        \
-    T a = (x)[(step) * i], b = (x)[(step) * i + (apart)];      \
-    (y)[(step) * i] = a * cosine[i] - b * sine[i];             \
-    (y)[(step) * i + (apart)] = b * cosine[i] + a * sine[i];   \
+/* The halves of a row, and a row that is overwritten, are pointers of their
+   own: only so does the compiler know that elements do not meet. */
+#define TURN(T, x0, x1, y0, y1)               \
+  for (int64_t i = 0; i < pairs; i++) {       \
+    T a = x0, b = x1;                         \
+    y0 = a * cosine[i] - b * sine[i];         \
+    y1 = b * cosine[i] + a * sine[i];         \
   }
 
 #define ROTARY(T)                                                           \
-  static void apart_##T(int64_t pairs, T *restrict y, const T *restrict x,  \
+  static void apart_##T(int64_t pairs, T *restrict y, T *restrict y_high,   \
+                        const T *restrict x, const T *restrict x_high,      \
                         const T *restrict cosine, const T *restrict sine) { \
-    TURN(T, x, y, 1, pairs)                                                 \
+    TURN(T, x[i], x_high[i], y[i], y_high[i])                               \
+  }                                                                         \
+  static void apart_here_##T(int64_t pairs, T *restrict y,                  \
+                             T *restrict y_high, const T *restrict cosine,  \
+                             const T *restrict sine) {                      \
+    TURN(T, y[i], y_high[i], y[i], y_high[i])                               \
   }                                                                         \
   static void next_##T(int64_t pairs, T *restrict y, const T *restrict x,   \
                        const T *restrict cosine, const T *restrict sine) {  \
-    TURN(T, x, y, 2, 1)                                                     \
+    TURN(T, x[2 * i], x[2 * i + 1], y[2 * i], y[2 * i + 1])                 \
   }                                                                         \
-  static void apart_here_##T(int64_t pairs, T *restrict low,                \
-                             T *restrict high, const T *restrict cosine,    \
-                             const T *restrict sine) {                      \
-    for (int64_t i = 0; i < pairs; i++) {                                   \
-      T a = low[i], b = high[i];                                            \
-      low[i] = a * cosine[i] - b * sine[i];                                 \
-      high[i] = b * cosine[i] + a * sine[i];                                \
-    }                                                                       \
-  }                                                                         \
-  static void next_here_##T(int64_t pairs, T *restrict x,                   \
+  static void next_here_##T(int64_t pairs, T *restrict y,                   \
                             const T *restrict cosine,                       \
                             const T *restrict sine) {                       \
-    TURN(T, x, x, 2, 1)                                                     \
+    TURN(T, y[2 * i], y[2 * i + 1], y[2 * i], y[2 * i + 1])                 \
   }                                                                         \
-  static void rotary_##T(int64_t pairs, void *y, const void *x,             \
+  static void rotary_##T(int64_t pairs, void *to, const void *from,         \
                          const void *turn, bool halves) {                   \
-    const T *cosine = turn, *sine = cosine + pairs;                         \
+    const T *cosine = turn, *sine = cosine + pairs, *x = from;              \
+    T *y = to;                                                              \
     if (halves && y == x)                                                   \
-      apart_here_##T(pairs, y, (T *)y + pairs, cosine, sine);               \
+      apart_here_##T(pairs, y, y + pairs, cosine, sine);                    \
     else if (halves)                                                        \
-      apart_##T(pairs, y, x, cosine, sine);                                 \
+      apart_##T(pairs, y, y + pairs, x, x + pairs, cosine, sine);           \
     else if (y == x)                                                        \
       next_here_##T(pairs, y, cosine, sine);                                \
     else                                                                    \
