@@ -26,7 +26,7 @@ enum { STYLE, BASE, OFFSET, DIMS, SCALING, INVERSE };   /* attributes */
 static int64_t turned(const heed_call *c) {
   const heed_shape *x = &c->in[X]->shape;
   int64_t dims = c->attr[DIMS].i;
-  return dims < 0 ? x->dim[x->ndim - 1] : dims;
+  return dims == -1 ? x->dim[x->ndim - 1] : dims;
 }
 
 static bool positions_check(const heed_call *c) {
@@ -61,11 +61,36 @@ static bool above_zero(const heed_call *c, int i, const char *name) {
                    c->op->name, name, value);
 }
 
+/***
+x with pairs of its elements turned by angles that grow with the position
+(Su et al., 2021), so that the product of two rows depends on how far apart
+they stand: (a, b) becomes (a cos - b sin, b cos + a sin), pair i of position p
+(both from 0) by the angle p * base^(-2 i / dims).
+@function rotary_embedding
+@param x float tensor [.. T D]
+@param positions int64 tensor [T], or [B T] for x [B .. T D]: the position of
+each step, from 1; 1 .. T by default
+@param freqs float tensor [dims / 2]: what position is multiplied with, in
+place of base^(-2 i / dims); gets no gradient
+@param style which elements are a pair: "half" (default): i and i + dims / 2;
+"interleaved": neighbours
+@param base 10000 by default
+@param offset how many positions come before those of x, 0 by default
+@param dims how many elements of a row are turned, the first ones; an even
+number, all by default
+@param scaling positions are divided by it, 1 by default
+@param inverse turns back, false by default
+@return tensor like x
+@raise when x is not float, dims are odd or more than D, base or scaling are
+not above 0, or the shapes do not fit
+@usage heed.nn.functional.rotary_embedding(heed.ones(2, 2))
+--> 1 1 -0.3012 1.3818
+*/
 static bool rotary_check(heed_call *c) {
   if (!heed_want_float(c, X) || !heed_want_ndim(c, X, 2)) return false;
   const heed_shape *x = &c->in[X]->shape;
   int64_t dims = turned(c), width = x->dim[x->ndim - 1];
-  if (dims % 2 != 0 || dims > width)
+  if (dims < 0 || dims % 2 != 0 || dims > width)
     return heed_fail("%s: dims must be an even number up to %lld, the last "
                      "size of x %s, got %lld", c->op->name, (long long)width,
                      heed_shape_text(x), (long long)dims);
@@ -130,31 +155,6 @@ static void turn_row(void *context, int64_t row, int64_t n,
            (size_t)(n - r->dims) * r->size);
 }
 
-/***
-x with pairs of its elements turned by angles that grow with the position
-(Su et al., 2021), so that the product of two rows depends on how far apart
-they stand: (a, b) becomes (a cos - b sin, b cos + a sin), pair i of position p
-(both from 0) by the angle p * base^(-2 i / dims).
-@function rotary_embedding
-@param x float tensor [.. T D]
-@param positions int64 tensor [T], or [B T] for x [B .. T D]: the position of
-each step, from 1; 1 .. T by default
-@param freqs float tensor [dims / 2]: what position is multiplied with, in
-place of base^(-2 i / dims); gets no gradient
-@param style which elements are a pair: "half" (default): i and i + dims / 2;
-"interleaved": neighbours
-@param base 10000 by default
-@param offset how many positions come before those of x, 0 by default
-@param dims how many elements of a row are turned, the first ones; an even
-number, all by default
-@param scaling positions are divided by it, 1 by default
-@param inverse turns back, false by default
-@return tensor like x
-@raise when x is not float, dims are odd or more than D, base or scaling are
-not above 0, or the shapes do not fit
-@usage heed.nn.functional.rotary_embedding(heed.ones(2, 2))
---> 1 1 -0.3012 1.3818
-*/
 static bool rotary_fwd(heed_call *c) {
   heed_tensor *x = c->in[X];
   int ndim = x->shape.ndim;

@@ -106,6 +106,9 @@ rows.rotary_embedding = {
     {{real {2, 4}, {dims = 6}},
       "rotary_embedding: dims must be an even number up to 4, the last size " ..
         "of x [2 4], got 6"},
+    {{real {2, 4}, {dims = -2}},
+      "rotary_embedding: dims must be an even number up to 4, the last size " ..
+        "of x [2 4], got -2"},
     {{real {4}},
       "rotary_embedding: x must have at least 2 dimensions, got float64 [4]"},
     {{whole({2, 4}, 1, 3)},
