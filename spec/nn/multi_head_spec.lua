@@ -133,6 +133,16 @@ describe("MultiHeadAttention with rotary", function()
     assert.equal("MultiHeadAttention: rotary has no positions of a memory, " ..
       "static_kv",
       message(layer, x, x, {cache = nn.KeyValueCache(), static_kv = true}))
+    assert.equal("MultiHeadAttention: rotary has no positions of keys of " ..
+      "their own, cu_seqlens_k", message(layer, x, x,
+        {cu_seqlens = {0, 2, 6}, cu_seqlens_k = {0, 3, 6}}))
+  end)
+
+  it("takes packed sequences", function()
+    local layer = nn.MultiHeadAttention(16, 4, {rotary = true}):to "float64"
+    local x = float64(1, 6, 16)
+    local y = layer(x, {causal = true, cu_seqlens = {0, 2, 6}})
+    near(y:narrow(2, 3, 4), layer(x:narrow(2, 3, 4), {causal = true}), 1e-12)
   end)
 
   it("has gradients", function()

@@ -139,6 +139,10 @@ end
 -- holds, or the last query beside the last key.
 local function turn(self, q, k, o)
   local rotary <const> = self.rotary
+  if o.cu_seqlens_k then
+    check.fail("%s: rotary has no positions of keys of their own, " ..
+      "cu_seqlens_k", NAME)
+  end
   if o.cache then
     local options <const> = {offset = o.cache:before(self)}
     return rotary(q, options), rotary(k, options)

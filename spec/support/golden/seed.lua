@@ -123,7 +123,7 @@ seed.seed_nb_dot = {dot(true), dot(false), dot_module}
 seed.seed_var_dot = {dot(true), dot(false), dot_module}
 
 -- Several heads, without biases.
-function seed.seed_jax_mha(c)
+local function heads_by_hand(c)
   local i, heads = c.input, c.params.num_heads
   local function project(name, x)
     return F("linear", x, c.weight[name] or c.weight[name .. ".weight"])
@@ -138,6 +138,23 @@ function seed.seed_jax_mha(c)
     attention_weights = w:flatten(1, 2), -- [B * H, T, S]
   }
 end
+
+-- The same by the module, whose weight is that of all three.
+local function heads_module(c)
+  local i, p = c.input, c.params
+  local function weight(name)
+    return c.weight[name] or c.weight[name .. ".weight"]
+  end
+  local layer = api.call("nn.MultiHeadAttention", weight("W_o"):size(1),
+    p.num_heads, {bias = false})
+  layer.in_proj_weight = heed.cat({weight "W_q", weight "W_k", weight "W_v"})
+  layer.out_proj.weight = weight "W_o"
+  local out, w = layer(i.q or i.X, i.kv or i.Y, {
+    valid_lens = i.valid_lens, need_weights = true, average_weights = false,
+  })
+  return {out = out, attention_weights = w:flatten(1, 2)}
+end
+seed.seed_jax_mha = {heads_by_hand, heads_module}
 
 -- -- the article -------------------------------------------------------------
 
