@@ -134,6 +134,30 @@ describe("MultiHeadAttention", function()
   end)
 end)
 
+describe("transformers", function()
+  it("name the module, with its path, that got what it cannot take",
+    function()
+      local net = nn.Transformer(8, 2, {num_encoder_layers = 1,
+        num_decoder_layers = 1, dim_feedforward = 8})
+      local x = heed.zeros(1, 2, 8)
+      assert.equal("Transformer.encoder.layers[1].self_attn." ..
+        "MultiHeadAttention: query, key and value must be [B T E] or [T E], " ..
+        "got [8], [8] and [8]", message(net, x[1][1], x))
+      assert.equal("Transformer.decoder.layers[1].self_attn." ..
+        "MultiHeadAttention: linear: x [1 2 7] must end in 8, the input " ..
+        "size of weight [24 8]", message(net, x, heed.zeros(1, 2, 7)))
+      assert.equal("Transformer.encoder.layers[1].self_attn." ..
+        "MultiHeadAttention: attention: mask [3 3] does not broadcast to " ..
+        "[1 2 2 2]",
+        message(net, x, x, {src_mask = heed.ones({3, 3}, "bool")}))
+      for _, name in ipairs {"Transformer", "TransformerEncoderLayer",
+        "TransformerDecoderLayer"} do
+        assert.equal(name .. ": d_model must be a multiple of nhead, got " ..
+          "10 and 4", message(nn[name], 10, 4))
+      end
+    end)
+end)
+
 describe("a transformer", function()
   local function make(options)
     options.num_encoder_layers, options.num_decoder_layers = 2, 2

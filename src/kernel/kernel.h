@@ -157,6 +157,10 @@ typedef struct heed_kernels {
   void (*sum_parts[HEED_NDTYPE])(int64_t n, int64_t parts, int64_t pitch,
                                  const void *part, void *sum);
 
+  /* rotary.c: pairs of a row turned; what it computes is told there. */
+  void (*rotary[HEED_NDTYPE])(int64_t pairs, void *y, const void *x,
+                              const void *turn, bool halves);
+
   /* random.c: words of MT19937, and numbers made of n (float32) or 2 n of
      them. */
   void (*mt_twist)(uint32_t *state);

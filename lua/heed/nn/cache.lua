@@ -223,6 +223,16 @@ function KeyValueCache:lengths()
   end
 end
 
+--- How many steps a module has so far: what comes before its next one.
+-- @param module whose they are
+-- @return integer, or where `trim` made sequences different, int64 tensor [B]
+function KeyValueCache:before(module)
+  local entry = self.entries[module]
+  if not entry then return 0 end
+  return entry.lengths and core.tensor(entry.lengths, {dtype = "int64"}) or
+    entry.length
+end
+
 -- What `trim` leaves of each sequence of an entry.
 local function read_lengths(entry, lengths)
   local count <const> = entry.k.ndim == 4 and entry.k:size(1) or 1

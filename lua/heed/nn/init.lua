@@ -11,6 +11,7 @@ require "heed" -- tensors have their methods and operators from there
 local activation = require "heed.nn.activation"
 local decoder = require "heed.nn.transformer_decoder"
 local encoder = require "heed.nn.transformer_encoder"
+local heads = require "heed.nn.heads"
 local loss = require "heed.nn.loss"
 
 local nn = {
@@ -29,14 +30,26 @@ local nn = {
   LayerNorm = require "heed.nn.layer_norm",
   Dropout = require "heed.nn.dropout",
   PositionalEncoding = require "heed.nn.positional_encoding",
+  LearnedPositionalEncoding = require "heed.nn.learned_positional_encoding",
+  RotaryEmbedding = require "heed.nn.rotary_embedding",
+  RelativePositionBias = require "heed.nn.relative_position_bias",
 
   MultiHeadAttention = require "heed.nn.multi_head_attention",
   KeyValueCache = require "heed.nn.cache",
+  DotProductAttention = require "heed.nn.dot_product_attention",
+  AdditiveAttention = require "heed.nn.additive_attention",
+  ImageSelfAttention = require "heed.nn.image_self_attention",
+  LinearAttention = require "heed.nn.linear_attention",
+  AdaptiveSpanAttention = require "heed.nn.adaptive_span_attention",
+  transpose_qkv = heads.transpose_qkv,
+  transpose_output = heads.transpose_output,
   TransformerEncoderLayer = encoder.TransformerEncoderLayer,
   TransformerEncoder = encoder.TransformerEncoder,
   TransformerDecoderLayer = decoder.TransformerDecoderLayer,
   TransformerDecoder = decoder.TransformerDecoder,
   Transformer = require "heed.nn.transformer",
+  GPT = require "heed.nn.gpt",
+  VisionTransformer = require "heed.nn.vision_transformer",
 
   CrossEntropyLoss = loss.CrossEntropyLoss,
   MSELoss = loss.MSELoss,

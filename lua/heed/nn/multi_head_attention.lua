@@ -13,6 +13,8 @@ local packed = require "heed.nn.attention_packed"
 local Linear = require "heed.nn.linear"
 local Module = require "heed.nn.module"
 local parameter = require "heed.nn.parameter"
+local RotaryEmbedding = require "heed.nn.rotary_embedding"
+local tree = require "heed.nn.tree"
 
 local ops <const> = core.ops
 local NAME <const> = "MultiHeadAttention"
@@ -22,7 +24,7 @@ local MultiHeadAttention = Module:extend(NAME)
 local OPTIONS <const> = {
   bias = true, kdim = check.NONE, vdim = check.NONE, add_bias_kv = false,
   add_zero_attn = false, dropout = 0.0, batch_first = true,
-  generator = check.NONE,
+  num_kv_heads = check.NONE, rotary = check.NONE, generator = check.NONE,
 }
 
 -- The draws come in PyTorch's order: the output's first, then the inputs'.
@@ -30,29 +32,36 @@ local function make_parameters(self, o)
   local e = self.embed_dim
   local draw = {generator = o.generator}
   local out_proj = Linear(e, e, {bias = o.bias, generator = o.generator})
-  local kdim, vdim = o.kdim or e, o.vdim or e
+  local kdim, vdim, kv = o.kdim or e, o.vdim or e, self.kv_dim
   if kdim == e and vdim == e then
-    self.in_proj_weight = parameter.zeros(3 * e, e)
+    self.in_proj_weight = parameter.zeros(e + 2 * kv, e)
     initialise.xavier_uniform_(self.in_proj_weight, draw)
   else
     self.q_proj_weight = parameter.zeros(e, e)
-    self.k_proj_weight = parameter.zeros(e, kdim)
-    self.v_proj_weight = parameter.zeros(e, vdim)
+    self.k_proj_weight = parameter.zeros(kv, kdim)
+    self.v_proj_weight = parameter.zeros(kv, vdim)
     initialise.xavier_uniform_(self.q_proj_weight, draw)
     initialise.xavier_uniform_(self.k_proj_weight, draw)
     initialise.xavier_uniform_(self.v_proj_weight, draw)
   end
   if o.bias then
-    self.in_proj_bias = parameter.zeros(3 * e)
+    self.in_proj_bias = parameter.zeros(e + 2 * kv)
     initialise.zeros_(out_proj.bias)
   end
   if o.add_bias_kv then
-    self.bias_k = parameter.zeros(1, 1, e)
-    self.bias_v = parameter.zeros(1, 1, e)
+    self.bias_k = parameter.zeros(1, 1, kv)
+    self.bias_v = parameter.zeros(1, 1, kv)
     initialise.xavier_normal_(self.bias_k, draw)
     initialise.xavier_normal_(self.bias_v, draw)
   end
   self.out_proj = out_proj
+end
+
+-- The layer that turns queries and keys, or nil.
+local function read_rotary(self, rotary)
+  if not rotary or tree.is_module(rotary) then return rotary or nil end
+  if rotary == true then rotary = nil end
+  return RotaryEmbedding(self.head_dim, rotary)
 end
 
 --- Makes a layer.
@@ -64,7 +73,11 @@ end
 -- of keys and values, embed_dim by default; `add_bias_kv`: a learnt key and
 -- value behind the others; `add_zero_attn`: a key and value of zeros behind
 -- the others; `dropout` of the weights, 0 by default; `batch_first = false`:
--- tensors are [T B E]; `generator`
+-- tensors are [T B E]; `num_kv_heads`: heads of keys and values, each for as
+-- many heads of queries, num_heads by default; `rotary`: turns queries and keys
+-- by their positions: true, options of `RotaryEmbedding`, or such a layer;
+-- `generator`
+-- @raise when num_heads does not divide embed_dim, or num_kv_heads num_heads
 -- @usage local y = nn.MultiHeadAttention(16, 4)(x) -- [B T 16] -> [B T 16]
 function MultiHeadAttention:init(embed_dim, num_heads, options)
   local o = check.options(NAME, options, OPTIONS)
@@ -74,10 +87,19 @@ function MultiHeadAttention:init(embed_dim, num_heads, options)
     check.fail("%s: embed_dim must be a multiple of num_heads, got %d and %d",
       NAME, embed_dim, num_heads)
   end
+  self.head_dim = embed_dim // num_heads
+  self.num_kv_heads = check.integer(NAME, "num_kv_heads",
+    o.num_kv_heads or num_heads, 1)
+  if num_heads % self.num_kv_heads ~= 0 then
+    check.fail("%s: num_heads must be a multiple of num_kv_heads, got %d " ..
+      "and %d", NAME, num_heads, self.num_kv_heads)
+  end
+  self.kv_dim = self.num_kv_heads * self.head_dim
   self.dropout = check.number(NAME, "dropout", o.dropout, 0, 1)
   self.batch_first = o.batch_first
   self.add_zero_attn = o.add_zero_attn
   self.generator = o.generator
+  self.rotary = read_rotary(self, o.rotary)
   make_parameters(self, o)
 end
 
@@ -96,25 +118,45 @@ local function project_query(self, query)
     ops.linear(query, weight, rows(self.in_proj_bias, 1, e)), self.num_heads)
 end
 
--- k and v [.. H T D]
+-- k and v [.. Hk T D]
 local function project_memory(self, key, value)
-  local e, heads, bias = self.embed_dim, self.num_heads, self.in_proj_bias
-  local joint = self.in_proj_weight
+  local e, heads, bias = self.embed_dim, self.num_kv_heads, self.in_proj_bias
+  local joint, middle, last = self.in_proj_weight, e + self.kv_dim,
+    e + 2 * self.kv_dim
   if joint and rawequal(key, value) then
-    return ops.split_kv(ops.linear(key, rows(joint, e + 1, 3 * e),
-      rows(bias, e + 1, 3 * e)), heads)
+    return ops.split_kv(ops.linear(key, rows(joint, e + 1, last),
+      rows(bias, e + 1, last)), heads)
   end
-  local k_weight = self.k_proj_weight or rows(joint, e + 1, 2 * e)
-  local v_weight = self.v_proj_weight or rows(joint, 2 * e + 1, 3 * e)
+  local k_weight = self.k_proj_weight or rows(joint, e + 1, middle)
+  local v_weight = self.v_proj_weight or rows(joint, middle + 1, last)
   return ops.split_heads(
-    ops.linear(key, k_weight, rows(bias, e + 1, 2 * e)), heads),
+    ops.linear(key, k_weight, rows(bias, e + 1, middle)), heads),
     ops.split_heads(
-      ops.linear(value, v_weight, rows(bias, 2 * e + 1, 3 * e)), heads)
+      ops.linear(value, v_weight, rows(bias, middle + 1, last)), heads)
+end
+
+-- Queries and new keys, turned by where they stand: behind what the cache
+-- holds, or the last query beside the last key.
+local function turn(self, q, k, o)
+  local rotary <const> = self.rotary
+  if o.cu_seqlens_k then
+    check.fail("%s: rotary has no positions of keys of their own, " ..
+      "cu_seqlens_k", NAME)
+  end
+  if o.cache then
+    local options <const> = {offset = o.cache:before(self)}
+    return rotary(q, options), rotary(k, options)
+  end
+  local ahead <const> = o.causal ~= "top-left" and k:size(-2) - q:size(-2) or 0
+  return rotary(q, {offset = ahead}), rotary(k)
 end
 
 local function project(self, query, key, value, o)
   local cache = o.cache
   if cache and o.static_kv then
+    if self.rotary then
+      check.fail("%s: rotary has no positions of a memory, static_kv", NAME)
+    end
     local q = project_query(self, query)
     local k, v = cache:kept(self)
     if k then return q, k, v end
@@ -123,14 +165,15 @@ local function project(self, query, key, value, o)
     return q, k, v
   end
   local q, k, v
-  if self.in_proj_weight and rawequal(query, key) and
-     rawequal(key, value) then
+  if self.in_proj_weight and self.kv_dim == self.embed_dim and
+     rawequal(query, key) and rawequal(key, value) then
     q, k, v = ops.split_qkv(ops.linear(query, self.in_proj_weight,
       self.in_proj_bias), self.num_heads)
   else
     q = project_query(self, query)
     k, v = project_memory(self, key, value)
   end
+  if self.rotary then q, k = turn(self, q, k, o) end
   local lengths
   if cache then k, v, lengths = cache:append(self, k, v) end
   return q, k, v, lengths
@@ -147,12 +190,12 @@ end
 
 -- -- keys and values behind the others ---------------------------------------
 
--- [1 1 E] as one more step of a batch [.. H T D].
+-- [1 1 Hk * D] as one more step of a batch [.. H T D].
 local function add_step(self, t, bias)
   local shape = t.shape
   shape[#shape - 1] = 1
   local step = bias and ops.expand(ops.reshape(bias,
-    {self.num_heads, 1, shape[#shape]}), shape) or ops.zeros(shape, t.dtype)
+    {self.num_kv_heads, 1, shape[#shape]}), shape) or ops.zeros(shape, t.dtype)
   return ops.cat({t, step}, -2)
 end
 
@@ -259,7 +302,9 @@ function MultiHeadAttention:forward(query, key, value, options)
 end
 
 function MultiHeadAttention:extra()
-  return ("%d, %d"):format(self.embed_dim, self.num_heads)
+  local shared = self.num_kv_heads < self.num_heads and
+    (", num_kv_heads = %d"):format(self.num_kv_heads) or ""
+  return ("%d, %d%s"):format(self.embed_dim, self.num_heads, shared)
 end
 
 return MultiHeadAttention

@@ -12,7 +12,9 @@ local Module = require "heed.nn.module"
 
 local ops <const> = core.ops
 
-local PositionalEncoding = Module:extend("PositionalEncoding")
+local NAME <const> = "PositionalEncoding"
+
+local PositionalEncoding = Module:extend(NAME)
 
 local OPTIONS <const> = {
   max_length = 5000, dropout = 0.0, batch_first = true,
@@ -31,6 +33,15 @@ local function make_table(length, width)
   return ops.to(ops.contiguous(ops.slice(flat, 2, 1, width)), "float32")
 end
 
+--- Takes the width and the options that all such layers have.
+function PositionalEncoding:settle(d_model, o)
+  local name <const> = self.__name
+  self.d_model = check.integer(name, "d_model", d_model, 1)
+  self.max_length = check.integer(name, "max_length", o.max_length, 1)
+  self.batch_first = o.batch_first
+  self.dropout = Dropout(o.dropout, {generator = o.generator})
+end
+
 --- Makes a layer; the table `pe` is a buffer outside of the state.
 -- @function PositionalEncoding
 -- @tparam integer d_model width, also an odd one
@@ -39,26 +50,24 @@ end
 -- [T B d_model]; `generator`
 -- @usage local y = nn.PositionalEncoding(16, {max_length = 64})(x) -- [B T 16]
 function PositionalEncoding:init(d_model, options)
-  local o = check.options("PositionalEncoding", options, OPTIONS)
-  self.d_model = check.integer("PositionalEncoding", "d_model", d_model, 1)
-  self.max_length = check.integer("PositionalEncoding", "max_length",
-    o.max_length, 1)
-  self.batch_first = o.batch_first
-  self.dropout = Dropout(o.dropout, {generator = o.generator})
+  self:settle(d_model, check.options(NAME, options, OPTIONS))
   self:register_buffer("pe", make_table(self.max_length, d_model),
     {persistent = false})
 end
+
+--- The table, [max_length d_model].
+function PositionalEncoding:table() return self.pe end
 
 -- Rows of the table behind each of the offsets [B]: [B T d_model].
 local function rows_behind(self, x, offset)
   local at <const> = self.batch_first and 2 or 1
   if x.ndim ~= 3 or offset.ndim ~= 1 or
      offset:size(1) ~= x:size(3 - at) then
-    check.fail("PositionalEncoding: offset %s must have one number a " ..
+    check.fail(self.__name .. ": offset %s must have one number a " ..
       "sequence of x %s", check.shape(offset.shape), check.shape(x.shape))
   end
   local place = ops.add(ops.unsqueeze(offset, 2), ops.arange(1, x:size(at)))
-  local pe = ops.reshape(ops.index_select(self.pe, ops.flatten(place)),
+  local pe = ops.reshape(ops.index_select(self:table(), ops.flatten(place)),
     {offset:size(1), x:size(at), self.d_model})
   return self.batch_first and pe or ops.transpose(pe, 1, 2)
 end
@@ -70,11 +79,11 @@ end
 -- @return tensor like x
 -- @raise when x is longer than the table, or offsets are not [B]
 function PositionalEncoding:forward(x, options)
-  check.keys("PositionalEncoding", options, {offset = true})
+  check.keys(self.__name, options, {offset = true})
   local offset = options and options.offset or 0
   local at = self.batch_first and -2 or -3
   if x.ndim < -at or x:size(-1) ~= self.d_model then
-    check.fail("PositionalEncoding: x must be %s with d_model %d, got %s",
+    check.fail(self.__name .. ": x must be %s with d_model %d, got %s",
       self.batch_first and "[B T d_model] or [T d_model]" or "[T B d_model]",
       self.d_model, check.shape(x.shape))
   end
@@ -82,12 +91,12 @@ function PositionalEncoding:forward(x, options)
   if each then offset = each:numel() > 0 and ops.max(each):item() or 0 end
   local last = offset + x:size(at)
   if last > self.max_length then
-    check.fail("PositionalEncoding: x %s: length %d exceeds max_length %d",
+    check.fail(self.__name .. ": x %s: length %d exceeds max_length %d",
       check.shape(x.shape), last, self.max_length)
   end
   if x:size(at) == 0 then return x end
   if each then return self.dropout(ops.add(x, rows_behind(self, x, each))) end
-  local pe = ops.slice(self.pe, 1, offset + 1, last)
+  local pe = ops.slice(self:table(), 1, offset + 1, last)
   if not self.batch_first then pe = ops.unsqueeze(pe, 2) end
   return self.dropout(ops.add(x, pe))
 end

@@ -29,6 +29,7 @@ function Transformer:init(d_model, nhead, options)
   if type(d_model) == "table" then d_model, options = nil, d_model end
   local o = check.options("Transformer", options, OPTIONS)
   d_model, nhead = d_model or o.d_model, nhead or o.nhead
+  read.heads("Transformer", d_model, nhead)
   local layer = {}
   for key in pairs(read.LAYER) do layer[key] = o[key] end
   local function norm()

@@ -23,13 +23,16 @@ local Layer = Module:extend("TransformerDecoderLayer")
 -- @tparam[opt] table options
 -- @usage local y = nn.TransformerDecoderLayer(16, 4)(x, memory) -- [B T 16]
 function Layer:init(d_model, nhead, options)
-  local o = read.layer("TransformerDecoderLayer", options)
+  local o = read.layer("TransformerDecoderLayer", d_model, nhead, options)
   local linear = {bias = o.bias, generator = o.generator}
   local norm = {bias = o.bias, eps = o.layer_norm_eps}
   local drop = {generator = o.generator}
   local attention = {bias = o.bias, dropout = o.dropout,
-    batch_first = o.batch_first, generator = o.generator}
+    batch_first = o.batch_first, num_kv_heads = o.num_kv_heads,
+    generator = o.generator}
+  attention.rotary = o.rotary -- a memory has no distances
   self.self_attn = MultiHeadAttention(d_model, nhead, attention)
+  attention.rotary = nil
   self.multihead_attn = MultiHeadAttention(d_model, nhead, attention)
   self.linear1 = Linear(d_model, o.dim_feedforward, linear)
   self.dropout = Dropout(o.dropout, drop)

@@ -24,15 +24,16 @@ local Layer = Module:extend("TransformerEncoderLayer")
 -- @tparam[opt] table options `dim_feedforward`, 2048 by default; `dropout`,
 -- 0.1; `activation`, `"relu"` (default), `"gelu"` or any function;
 -- `layer_norm_eps`, 1e-5; `batch_first`, true; `norm_first`, false; `bias`,
--- true; `generator`
+-- true; `num_kv_heads` and `rotary`: see `MultiHeadAttention`; `generator`
 -- @usage local y = nn.TransformerEncoderLayer(16, 4)(x) -- [B T 16]
 function Layer:init(d_model, nhead, options)
-  local o = read.layer("TransformerEncoderLayer", options)
+  local o = read.layer("TransformerEncoderLayer", d_model, nhead, options)
   local linear = {bias = o.bias, generator = o.generator}
   local norm = {bias = o.bias, eps = o.layer_norm_eps}
   local drop = {generator = o.generator}
   self.self_attn = MultiHeadAttention(d_model, nhead, {bias = o.bias,
     dropout = o.dropout, batch_first = o.batch_first,
+    num_kv_heads = o.num_kv_heads, rotary = o.rotary,
     generator = o.generator})
   self.linear1 = Linear(d_model, o.dim_feedforward, linear)
   self.dropout = Dropout(o.dropout, drop)

@@ -56,12 +56,23 @@ end
 local LAYER <const> = {
   dim_feedforward = 2048, dropout = 0.1, activation = "relu",
   layer_norm_eps = 1e-5, batch_first = true, norm_first = false, bias = true,
-  generator = check.NONE,
+  num_kv_heads = check.NONE, rotary = check.NONE, generator = check.NONE,
 }
 transformer_options.LAYER = LAYER
 
+--- Raises unless nhead heads share the width evenly.
+function transformer_options.heads(func, d_model, nhead)
+  check.integer(func, "d_model", d_model, 1)
+  check.integer(func, "nhead", nhead, 1)
+  if d_model % nhead ~= 0 then
+    check.fail("%s: d_model must be a multiple of nhead, got %d and %d", func,
+      d_model, nhead)
+  end
+end
+
 --- Reads the constructor options of a layer.
-function transformer_options.layer(func, options)
+function transformer_options.layer(func, d_model, nhead, options)
+  transformer_options.heads(func, d_model, nhead)
   local o = check.options(func, options, LAYER)
   check.integer(func, "dim_feedforward", o.dim_feedforward, 1)
   check.number(func, "dropout", o.dropout, 0, 1)

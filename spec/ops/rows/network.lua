@@ -89,6 +89,48 @@ rows.rms_norm = {
   },
 }
 
+rows.rotary_embedding = {
+  cases = {
+    {real {2, 3, 4}}, {real {2, 2, 3, 6}, {style = "interleaved"}},
+    {real {2, 3, 2, 4}, heed.tensor {{4, 9}, {1, 2}}, {base = 100.0}},
+    {real {2, 3, 4}, heed.tensor {7, 1, 1}, positive {1}, {dims = 2}},
+    {real {3, 5}, {dims = 4, offset = -3, scaling = 2.5}},
+    {real {2, 4}, {inverse = true, style = "interleaved"}},
+    {real {2, 4}, {dims = 0}}, {real {0, 3, 4}}, {real {2, 0, 4}},
+    {real {2, 3, 0}}, {real {1, 2}},
+  },
+  errors = {
+    {{real {2, 3}},
+      "rotary_embedding: dims must be an even number up to 3, the last size " ..
+        "of x [2 3], got 3"},
+    {{real {2, 4}, {dims = 6}},
+      "rotary_embedding: dims must be an even number up to 4, the last size " ..
+        "of x [2 4], got 6"},
+    {{real {2, 4}, {dims = -2}},
+      "rotary_embedding: dims must be an even number up to 4, the last size " ..
+        "of x [2 4], got -2"},
+    {{real {4}},
+      "rotary_embedding: x must have at least 2 dimensions, got float64 [4]"},
+    {{whole({2, 4}, 1, 3)},
+      "rotary_embedding: x must be float32 or float64, got int64 [2 4]"},
+    {{real {2, 4}, {base = 0}},
+      "rotary_embedding: base must be a finite number above 0, got 0"},
+    {{real {2, 4}, {scaling = -1}},
+      "rotary_embedding: scaling must be a finite number above 0, got -1"},
+    {{real {2, 3, 4}, heed.tensor {1, 2}},
+      "rotary_embedding: positions [2] must be [T] or [B T] for x [2 3 4], " ..
+        "[B .. T D]"},
+    {{real {2, 4}, real {2}},
+      "rotary_embedding: positions must be int64, got float64 [2]"},
+    {{real {2, 4}, nil, real {3}, n = 3},
+      "rotary_embedding: freqs [3] must be [2], one of each pair of 4 " ..
+        "elements"},
+    {{real {2, 4}, {style = "both"}},
+      "rotary_embedding: style must be one of half|interleaved, got both"},
+  },
+  skip = {[3] = true}, -- frequencies are settings
+}
+
 local labels = heed.tensor {2, 3, 1}
 
 rows.cross_entropy = {

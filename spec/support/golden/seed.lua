@@ -83,8 +83,23 @@ local function additive(need_weights)
     return {out = out, attention_weights = w}
   end
 end
-seed.seed_nb_additive = {additive(true), additive(false)}
-seed.seed_var_additive = {additive(true), additive(false)}
+
+-- A module with the weights whose names start with `prefix`.
+local function loaded(c, name, prefix, ...)
+  return c.load(api.call("nn." .. name, ...), prefix)
+end
+
+-- The same by the module.
+local function additive_module(c)
+  local i, w = c.input, c.weight
+  local q, k = w["W_q.weight"].shape, w["W_k.weight"].shape
+  local layer = loaded(c, "AdditiveAttention", "", k[2], q[2], k[1]):eval()
+  local out, weights = layer(i.q or i.queries, i.k or i.keys,
+    i.v or i.values, {valid_lens = i.valid_lens, need_weights = true})
+  return {out = out, attention_weights = weights}
+end
+seed.seed_nb_additive = {additive(true), additive(false), additive_module}
+seed.seed_var_additive = {additive(true), additive(false), additive_module}
 
 local function dot(need_weights)
   return function(c)
@@ -96,11 +111,19 @@ local function dot(need_weights)
     return {out = out:squeeze(2), attention_weights = w and w:squeeze(2)}
   end
 end
-seed.seed_nb_dot = {dot(true), dot(false)}
-seed.seed_var_dot = {dot(true), dot(false)}
+
+local function dot_module(c)
+  local i = c.input
+  local out, w = api.call("nn.DotProductAttention")(i.q or i.queries2,
+    i.k or i.keys, i.v or i.values,
+    {valid_lens = i.valid_lens, need_weights = true})
+  return {out = out, attention_weights = w}
+end
+seed.seed_nb_dot = {dot(true), dot(false), dot_module}
+seed.seed_var_dot = {dot(true), dot(false), dot_module}
 
 -- Several heads, without biases.
-function seed.seed_jax_mha(c)
+local function heads_by_hand(c)
   local i, heads = c.input, c.params.num_heads
   local function project(name, x)
     return F("linear", x, c.weight[name] or c.weight[name .. ".weight"])
@@ -115,6 +138,23 @@ function seed.seed_jax_mha(c)
     attention_weights = w:flatten(1, 2), -- [B * H, T, S]
   }
 end
+
+-- The same by the module, whose weight is that of all three.
+local function heads_module(c)
+  local i, p = c.input, c.params
+  local function weight(name)
+    return c.weight[name] or c.weight[name .. ".weight"]
+  end
+  local layer = api.call("nn.MultiHeadAttention", weight("W_o"):size(1),
+    p.num_heads, {bias = false})
+  layer.in_proj_weight = heed.cat({weight "W_q", weight "W_k", weight "W_v"})
+  layer.out_proj.weight = weight "W_o"
+  local out, w = layer(i.q or i.X, i.kv or i.Y, {
+    valid_lens = i.valid_lens, need_weights = true, average_weights = false,
+  })
+  return {out = out, attention_weights = w:flatten(1, 2)}
+end
+seed.seed_jax_mha = {heads_by_hand, heads_module}
 
 -- -- the article -------------------------------------------------------------
 
@@ -160,14 +200,28 @@ local function adaptive(fused)
     })}
   end
 end
-seed.seed_art_adaptive = {adaptive(false), adaptive(true)}
 
-function seed.seed_art_linear_attention(c)
+local function adaptive_module(c)
   local x = c.input.x
-  local q = linear(c, "projection", x)
-  -- the order that is linear in the length
-  return {out = q:matmul(x:transpose(-1, -2):matmul(x))}
+  local layer = loaded(c, "AdaptiveSpanAttention", "", x:size(3),
+    {plain = true, max_span = c.weight.adaptive_span:size(1)})
+  return {out = layer(x)}
 end
+seed.seed_art_adaptive = {adaptive(false), adaptive(true), adaptive_module}
+
+seed.seed_art_linear_attention = {
+  function(c)
+    local x = c.input.x
+    local q = linear(c, "projection", x)
+    -- the order that is linear in the length
+    return {out = q:matmul(x:transpose(-1, -2):matmul(x))}
+  end,
+  function(c)
+    local layer = loaded(c, "LinearAttention", "", c.input.x:size(3),
+      {plain = true})
+    return {out = layer(c.input.x)}
+  end,
+}
 
 function seed.seed_art_mha(c)
   local x, p = c.input.x, c.params
@@ -199,11 +253,6 @@ function seed.seed_art_positional_encoding(c)
   local layer = api.call("nn.PositionalEncoding", p.d_model,
     {max_length = p.max_position})
   return {pe = layer(heed.zeros {p.max_position, p.d_model})}
-end
-
--- A module with the weights whose names start with `prefix`.
-local function loaded(c, name, prefix, ...)
-  return c.load(api.call("nn." .. name, ...), prefix)
 end
 
 function seed.seed_art_nlp(c)
@@ -241,11 +290,11 @@ function seed.seed_art_translator(c)
 end
 
 -- Every pixel [C] attends to all: convolutions 1x1, scores not scaled.
-function seed.seed_art_image(c)
-  local image = c.input.image
-  local size = image.shape
+local function image(c)
+  local x = c.input.image
+  local size = x.shape
   local function pixels(name)
-    local y = F("conv2d", image, c.weight[name .. ".weight"],
+    local y = F("conv2d", x, c.weight[name .. ".weight"],
       c.weight[name .. ".bias"])
     return y:flatten(-2, -1):transpose(-1, -2) -- [B H*W C]
   end
@@ -254,6 +303,14 @@ function seed.seed_art_image(c)
   return {out = out:transpose(-1, -2):reshape {size[1],
     c.params.out_channels, size[3], size[4]}}
 end
+
+local function image_module(c)
+  local p = c.params
+  local layer = loaded(c, "ImageSelfAttention", "", p.in_channels,
+    p.out_channels, {scale = p.scale})
+  return {out = layer(c.input.image)}
+end
+seed.seed_art_image = {image, image_module}
 
 for op, ways in pairs(seed) do
   if type(ways) == "function" then ways = {ways} end

@@ -4,6 +4,7 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local mask = require "heed.nn.attention_mask"
 
 local ops <const> = core.ops
 
@@ -59,6 +60,24 @@ local function spread(name, layout, dim, block, wanted)
   layout = layout:repeat_interleave(block, dim)
   return wanted == blocks * block and layout or
     ops.slice(layout, dim, 1, wanted)
+end
+
+--- The slopes of ALiBi (Press et al., 2022), by which a key's distance lowers
+-- its score: 2^(-8 h / H) for head h of H from 1, where H is a power of two;
+-- for others those of the power below, and of twice as many heads every second
+-- one.
+-- @tparam integer heads their number H
+-- @tparam[opt="float32"] string dtype
+-- @return tensor [H], what the option `alibi = true` of attention takes
+-- @raise when heads is no integer of at least 0
+-- @usage heed.nn.functional.alibi_slopes(4) --> 0.25 0.0625 0.0156 0.0039
+function F.alibi_slopes(heads, dtype)
+  check.integer("alibi_slopes", "heads", heads, 0)
+  if dtype ~= nil and dtype ~= "float32" and dtype ~= "float64" then
+    check.fail('alibi_slopes: dtype must be "float32" or "float64", got %s',
+      check.show(dtype))
+  end
+  return mask.alibi_slopes(heads, dtype or "float32"):clone()
 end
 
 --- A block-sparse mask: each element of a layout made a square of `block` x

@@ -1,0 +1,135 @@
+--- AdaptiveSpanAttention: causal attention whose heads learn how far they look
+-- back (Sukhbaatar et al., 2019).
+--
+--     m(distance) = clamp((ramp + z - distance) / ramp, 0, 1)
+--     weights = m e^scores / sum of m e^scores = softmax(scores + log m)
+--
+-- with z = max_span * span of each head (`F.span_bias` is log m). `plain` is
+-- the shortest form: x itself is query, key and value, and the scores of key j
+-- are multiplied by sigmoid(adaptive_span[j]).
+
+local check = require "heed.check"
+local core = require "heed.core"
+local F = require "heed.nn.functional"
+local Module = require "heed.nn.module"
+local MultiHeadAttention = require "heed.nn.multi_head_attention"
+local parameter = require "heed.nn.parameter"
+
+local ops <const> = core.ops
+local NAME <const> = "AdaptiveSpanAttention"
+
+local AdaptiveSpanAttention = Module:extend(NAME)
+
+local OPTIONS <const> = {
+  max_span = 512, ramp = 32, init_span = 0.0, plain = false, bias = true,
+  dropout = 0.0, generator = check.NONE,
+}
+
+--- Makes a layer.
+-- @function AdaptiveSpanAttention
+-- @tparam integer embed_dim width; a multiple of num_heads
+-- @tparam[opt=1] integer num_heads
+-- @tparam[opt] table options `max_span`: how far a head can look back, 512 by
+-- default; `ramp`: over how many keys its sight fades, 32 by default;
+-- `init_span`: part of max_span that heads start with, 0 by default; `plain`,
+-- false by default; `bias`, `dropout`, `generator`: see `MultiHeadAttention`
+-- @usage
+-- local layer = nn.AdaptiveSpanAttention(16, 4, {max_span = 64, ramp = 8})
+-- local loss = layer(x):square():mean() + layer:span_loss() * 2e-6
+function AdaptiveSpanAttention:init(embed_dim, num_heads, options)
+  if type(num_heads) == "table" then num_heads, options = nil, num_heads end
+  local o <const> = check.options(NAME, options, OPTIONS)
+  self.max_span = check.integer(NAME, "max_span", o.max_span, 1)
+  self.ramp = check.integer(NAME, "ramp", o.ramp, 1)
+  check.integer(NAME, "embed_dim", embed_dim, 1)
+  check.integer(NAME, "num_heads", num_heads or 1, 1)
+  check.number(NAME, "init_span", o.init_span, 0, 1)
+  self.embed_dim, self.plain = embed_dim, o.plain
+  if o.plain then
+    if (num_heads or 1) > 1 then
+      check.fail("%s: plain has one head, got num_heads %d", NAME, num_heads)
+    end
+    self.adaptive_span = parameter.zeros(self.max_span)
+    return
+  end
+  self.attention = MultiHeadAttention(embed_dim, num_heads or 1, {
+    bias = o.bias, dropout = o.dropout, generator = o.generator,
+  })
+  self.span = parameter.of(ops.full({num_heads or 1}, o.init_span))
+end
+
+--- How far each head looks back, in keys, before its sight fades.
+-- @return tensor [H]
+function AdaptiveSpanAttention:spans()
+  if self.plain then check.fail("%s: plain has no spans", NAME) end
+  -- held within its bounds, yet with a gradient that can lead it back
+  local inside <const> = ops.clamp(self.span, 0, 1)
+  local held <const> = ops.add(self.span,
+    ops.sub(inside, self.span):detach())
+  return ops.mul(held, self.max_span)
+end
+
+--- The mean of the spans, to be added to the loss with a small weight, so that
+-- heads look no further than they need.
+-- @return tensor without dimensions
+function AdaptiveSpanAttention:span_loss() return ops.mean(self:spans()) end
+
+--- Brings the parameter `span` back into 0 .. 1: to be called after each step
+-- of an optimiser.
+function AdaptiveSpanAttention:clamp_span()
+  local _ <close> = core.no_grad()
+  self.span:copy_(ops.clamp(self.span, 0, 1))
+end
+
+local function attend_plainly(self, x, o)
+  local t <const> = x:size(-2)
+  if t > self.max_span then
+    check.fail("%s: x %s: length %d exceeds max_span %d", NAME,
+      check.shape(x.shape), t, self.max_span)
+  end
+  local span = ops.sigmoid(ops.slice(self.adaptive_span, 1, 1, t))
+  local one <const> = ops.unsqueeze(x, -3)
+  local y, w = F.attend(NAME, one, ops.mul(one, ops.unsqueeze(span, -1)), one,
+    {causal = true, need_weights = o.need_weights, key_mask = o.key_mask,
+      valid_lens = o.valid_lens}, 0.0)
+  return ops.squeeze(y, -3), w and ops.squeeze(w, -3)
+end
+
+--- @param x float tensor [B T E]
+-- @tparam[opt] table options `key_mask`: bool tensor that broadcasts to [B T],
+-- **true = may attend**; `valid_lens` [B]; `need_weights`: returns the weights
+-- and keeps them in `attention_weights`
+-- @return tensor like x
+-- @return with `need_weights`, the weights [B H T T], with `plain` [B T T]
+function AdaptiveSpanAttention:forward(x, options)
+  check.keys(NAME, options,
+    {key_mask = true, valid_lens = true, need_weights = true})
+  check.tensor(NAME, "x", x)
+  if x.ndim ~= 3 or x:size(-1) ~= self.embed_dim then
+    check.fail("%s: x must be [B T %d], got %s", NAME, self.embed_dim,
+      check.shape(x.shape))
+  end
+  local o <const> = options or {}
+  local y, w
+  if self.plain then
+    y, w = attend_plainly(self, x, o)
+  else
+    y, w = self.attention(x, {
+      causal = true, window = self.max_span + self.ramp,
+      bias = F.span_bias(ops.reshape(self:spans(), {-1, 1, 1}), x:size(2),
+        nil, {ramp = self.ramp}), key_mask = o.key_mask,
+      valid_lens = o.valid_lens, need_weights = o.need_weights,
+      average_weights = false,
+    })
+  end
+  self.attention_weights = w
+  if w then return y, w end
+  return y
+end
+
+function AdaptiveSpanAttention:extra()
+  return ("%d, max_span = %d%s"):format(self.embed_dim, self.max_span,
+    self.plain and ", plain" or (", ramp = %d"):format(self.ramp))
+end
+
+return AdaptiveSpanAttention
