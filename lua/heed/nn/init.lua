@@ -37,14 +37,12 @@ local nn = {
   TransformerDecoderLayer = decoder.TransformerDecoderLayer,
   TransformerDecoder = decoder.TransformerDecoder,
   Transformer = require "heed.nn.transformer",
-
-  CrossEntropyLoss = loss.CrossEntropyLoss,
-  MSELoss = loss.MSELoss,
 }
 nn.MultiheadAttention = nn.MultiHeadAttention -- PyTorch's spelling
 
 for name, class in pairs(activation) do
   if name ~= "read" then nn[name] = class end
 end
+for name, class in pairs(loss) do nn[name] = class end
 
 return nn
