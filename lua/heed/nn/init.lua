@@ -12,6 +12,8 @@ local activation = require "heed.nn.activation"
 local decoder = require "heed.nn.transformer_decoder"
 local encoder = require "heed.nn.transformer_encoder"
 local loss = require "heed.nn.loss"
+local recurrent = require "heed.nn.recurrent"
+local recurrent_cell = require "heed.nn.recurrent_cell"
 
 local nn = {
   Module = require "heed.nn.module",
@@ -37,6 +39,13 @@ local nn = {
   TransformerDecoderLayer = decoder.TransformerDecoderLayer,
   TransformerDecoder = decoder.TransformerDecoder,
   Transformer = require "heed.nn.transformer",
+
+  RNN = recurrent.RNN,
+  LSTM = recurrent.LSTM,
+  GRU = recurrent.GRU,
+  RNNCell = recurrent_cell.RNNCell,
+  LSTMCell = recurrent_cell.LSTMCell,
+  GRUCell = recurrent_cell.GRUCell,
 }
 nn.MultiheadAttention = nn.MultiHeadAttention -- PyTorch's spelling
 

@@ -194,6 +194,61 @@ rows.ctc_loss = {
   },
 }
 
+-- Arguments of a recurrent layer of B sequences, T steps and H hidden units.
+local function layer(cell, batch, steps, hidden, lengths, reverse)
+  local gates = ({gru = 3, lstm = 4})[cell] or 1
+  return {
+    real {batch, steps, gates * hidden},
+    other {cell == "lstm" and 2 or 1, batch, hidden},
+    other {gates * hidden, hidden}, real {gates * hidden},
+    lengths and heed.tensor(lengths) or nil, cell, reverse or false, n = 7,
+  }
+end
+
+local NONE <const> = {}
+
+local function with(args, changes)
+  for i, value in pairs(changes) do
+    args[i] = value ~= NONE and value or nil
+  end
+  return args
+end
+
+rows.recurrent = {
+  cases = {
+    layer("lstm", 2, 3, 2), layer("gru", 2, 3, 2), layer("tanh", 2, 3, 2),
+    layer("relu", 2, 3, 2), layer("lstm", 1, 1, 1),
+    layer("lstm", 3, 4, 2, {2, 4, 0}),
+    layer("gru", 3, 4, 2, {4, 1, 3}, true),
+    layer("lstm", 6, 3, 2, {3, 1, 2, 3, 0, 2}, true), -- more than a few
+    layer("tanh", 5, 2, 3, {1, 2, 2, 1, 0}), layer("gru", 5, 2, 3),
+    layer("lstm", 0, 3, 2), layer("gru", 2, 0, 2), layer("lstm", 2, 2, 0),
+    layer("lstm", 5, 0, 2), layer("relu", 5, 2, 9),
+    with(layer("lstm", 2, 2, 2), {[4] = NONE}),
+    with(layer("gru", 5, 2, 2), {[4] = NONE}),
+  },
+  errors = {
+    {with(layer("lstm", 2, 3, 2), {real {2, 8}}),
+      "recurrent: x must be [batch steps gates], got [2 8]"},
+    {with(layer("lstm", 2, 3, 2), {[3] = real {6, 2}}),
+      "recurrent: weight [6 2] must be [4 n n], where x [2 3 8] ends in 4 " ..
+        "n, for an LSTM"},
+    {with(layer("gru", 2, 3, 2), {[2] = real {2, 2, 2}}),
+      "recurrent: state must be [1 2 2] for x [2 3 6], got [2 2 2]"},
+    {with(layer("gru", 2, 3, 2), {[4] = real {5}}),
+      "recurrent: bias must be [6] for x [2 3 6], got [5]"},
+    {layer("gru", 2, 3, 2, {1}),
+      "recurrent: valid_lens must be [2], a length for each sequence of x " ..
+        "[2 3 6], got [1]"},
+    {layer("gru", 2, 3, 2, {1, 4}),
+      "recurrent: valid_lens [2], row 2: must be 0..3, the steps, got 4"},
+    {layer("gru", 2, 3, 2, {-1, 3}),
+      "recurrent: valid_lens [2], row 1: must be 0..3, the steps, got -1"},
+    {with(layer("gru", 2, 3, 2), {[6] = "elman"}),
+      "recurrent: cell must be one of tanh|relu|gru|lstm, got elman"},
+  },
+}
+
 rows.embedding = {
   cases = {
     {heed.tensor {{1, 3}, {3, 2}}, real {3, 2}},

@@ -259,7 +259,7 @@ local function transformer(short)
 end
 nn.transformer = {transformer(false), transformer(true)}
 
-for _, part in ipairs {"loss"} do
+for _, part in ipairs {"loss", "recurrent"} do
   for op, ways in pairs(require("spec.support.golden." .. part)) do
     nn[op] = ways
   end
