@@ -175,9 +175,17 @@ static double prob(const path *p, int64_t t, int64_t class) {
                        class * y->stride[2]);
 }
 
-static double log_sum(double x, double y) {
-  const double most = x > y ? x : y, least = x > y ? y : x;
-  return least == -INFINITY ? most : most + log1p(exp(least - most));
+static void swap(double *x, double *y) {
+  const double t = *x;
+  *x = *y;
+  *y = t;
+}
+
+/* log(e^x + e^y + e^z); a NaN stays. */
+static double log_sum(double x, double y, double z) {
+  if (y > x) swap(&x, &y);
+  if (z > x) swap(&x, &z);
+  return x == -INFINITY ? x + y + z : x + log1p(exp(y - x) + exp(z - x));
 }
 
 /* Fills a; returns the loss. */
@@ -190,15 +198,15 @@ static double forward_path(const path *p) {
     const double *before = p->a + (t - 1) * states;
     double *now = p->a + t * states;
     for (int64_t s = 0; s < states; s++) {
-      double sum = before[s];
-      if (s > 0) sum = log_sum(sum, before[s - 1]);
-      if (s > 1 && may_skip(p, s - 2)) sum = log_sum(sum, before[s - 2]);
-      now[s] = sum + prob(p, t, class_of(p, s));
+      const bool skip = s > 1 && may_skip(p, s - 2);
+      now[s] = prob(p, t, class_of(p, s)) +
+               log_sum(before[s], s > 0 ? before[s - 1] : -INFINITY,
+                       skip ? before[s - 2] : -INFINITY);
     }
   }
   const double *end = p->a + (p->steps - 1) * states;
   return -log_sum(end[states - 1],
-                  states > 1 ? end[states - 2] : -INFINITY);
+                  states > 1 ? end[states - 2] : -INFINITY, -INFINITY);
 }
 
 /* -- forward -- */
@@ -316,12 +324,10 @@ static void spread(const path *p, int64_t t, const double *b, double loss,
 
 static void step_back(const path *p, int64_t t, const double *next,
                       double *now) {
-  for (int64_t s = 0; s < p->states; s++) {
-    double sum = next[s];
-    if (s + 1 < p->states) sum = log_sum(sum, next[s + 1]);
-    if (may_skip(p, s)) sum = log_sum(sum, next[s + 2]);
-    now[s] = sum + prob(p, t, class_of(p, s));
-  }
+  for (int64_t s = 0; s < p->states; s++)
+    now[s] = prob(p, t, class_of(p, s)) +
+             log_sum(next[s], s + 1 < p->states ? next[s + 1] : -INFINITY,
+                     may_skip(p, s) ? next[s + 2] : -INFINITY);
 }
 
 /* The gradient of a sequence; row is scratch for a step's classes. */
@@ -344,9 +350,9 @@ static void backward_path(const path *p, double g, double *row) {
       step_back(p, t, next, now);
     spread(p, t, now, loss, g, row);
     for (int64_t c = 0; c < j->classes; c++) store(j->dprobs, at + c, row[c]);
-    double *swap = now;
-    now = next;
-    next = swap;
+    double *read = next; /* is written at the next turn */
+    next = now;
+    now = read;
   }
 }
 
