@@ -79,8 +79,8 @@ local TINY <const> = 1e-12
 -- @return tensor without dimensions, or for `"none"` like target
 -- @raise when the shapes do not fit
 -- @usage local F = heed.nn.functional
--- F.cosine_embedding_loss(heed.tensor {{3.0, 4.0}}, heed.tensor {{1.0, 0.0}},
---   heed.tensor {1}) --> 0.4
+-- local y = F.cosine_embedding_loss(heed.tensor {{3.0, 4.0}},
+--   heed.tensor {{1.0, 0.0}}, heed.tensor {1}) --> 0.4
 function F.cosine_embedding_loss(a, b, target, options)
   local name <const> = "cosine_embedding_loss"
   local margin, how = margin_options(name, options, 0.0)
@@ -147,7 +147,7 @@ end
 -- @return tensor without dimensions, or for `"none"` like a
 -- @raise when the shapes differ
 -- @usage local F = heed.nn.functional
--- F.margin_ranking_loss(heed.tensor {1.0}, heed.tensor {3.0},
+-- local y = F.margin_ranking_loss(heed.tensor {1.0}, heed.tensor {3.0},
 --   heed.tensor {1}) --> 2
 function F.margin_ranking_loss(a, b, target, options)
   local name <const> = "margin_ranking_loss"
