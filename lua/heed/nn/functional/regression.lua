@@ -49,9 +49,8 @@ end
 
 -- 1/2 d^2 up to |d| = delta, then the line that goes on with this slope.
 local function huber(d, delta)
-  local far = ops.abs(d)
-  local near = ops.clamp(far, nil, delta)
-  return ops.mul(near, ops.sub(far, ops.mul(near, 0.5)))
+  local near = ops.clamp(d, -delta, delta)
+  return ops.mul(near, ops.sub(d, ops.mul(near, 0.5)))
 end
 
 --- The mean of a loss that is 1/2 d^2 for |d| up to delta, else
