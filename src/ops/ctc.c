@@ -19,13 +19,10 @@
  * T (2 L + 1) numbers a thread instead of a sequence.
  */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "core/dtype.h"
 #include "ops/copy.h"
 #include "ops/ops.h"
 #include "ops/rows.h"

@@ -20,7 +20,6 @@
  *     dW = sum over steps and sequences of dp^T h_before, one product of all
  * where h_before is kept beside the gates.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -230,7 +230,7 @@ end
 
 for _, family in ipairs {
   "masked", "additive", "linear_attention", "pattern", "convolution",
-  "classes", "regression", "ranking",
+  "classes", "ctc", "regression", "ranking",
 } do
   for name, f in pairs(require("heed.nn.functional." .. family)) do
     F[name] = f
