@@ -285,6 +285,8 @@ describe("an LSTM's state", function()
   it("is {h, c}", function()
     assert.equal("LSTM: state must be {h, c}, got tensor float32 [1 2 4]",
       message(nn.LSTM(3, 4), heed.zeros(2, 5, 3), heed.zeros(1, 2, 4)))
+    assert.equal("LSTM: state must be {h, c}, got a list of 1",
+      message(nn.LSTM(3, 4), heed.zeros(2, 5, 3), {heed.zeros(1, 2, 4)}))
     assert.equal("LSTM: state c must be [1 2 4], got 1",
       message(nn.LSTM(3, 4), heed.zeros(2, 5, 3), {heed.zeros(1, 2, 4), 1}))
   end)

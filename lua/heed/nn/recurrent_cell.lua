@@ -66,7 +66,9 @@ function cells.read_state(module, state, shape, dtype)
   if count == 2 then
     names = {"state h", "state c"}
     if type(state) ~= "table" or #state ~= 2 then
-      check.fail("%s: state must be {h, c}, got %s", name, check.show(state))
+      check.fail("%s: state must be {h, c}, got %s", name,
+        type(state) == "table" and "a list of " .. #state or
+        check.show(state))
     end
     parts = state
   end
