@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "kernel/kernel.h"
 #include "ops/gemm.h"
+#include "ops/panels.h"
 #include "report.h"
 
 #define BLOCK 256
@@ -208,6 +209,54 @@ static void test_empty(heed_dtype dtype) {
   REPORT(ok, name, "differs");
 }
 
+/* c of a matrix packed once, where rows of a and c have no gaps. */
+static bool panels_agree(problem *p) {
+  const int64_t pitch = p->n;
+  size_t size = heed_dtype_size(p->dtype);
+  void *c = malloc((size_t)(p->m * p->n) * size);
+  for (int64_t i = 0; i < p->m * p->n; i++) put(p->dtype, c, i, 0.5);
+  heed_panels panels;
+  bool ok = heed_panels_make(
+      &panels, p->dtype, p->k, p->n,
+      (heed_matrix){p->b.data, p->b.row, p->b.column});
+  /* half of the rows, then the others */
+  const int64_t first = p->m / 2;
+  heed_panels_multiply(&panels, first, p->a.data, c, p->accumulate);
+  heed_panels_multiply(&panels, p->m - first,
+                       (char *)p->a.data + (size_t)(first * p->k) * size,
+                       (char *)c + (size_t)(first * p->n) * size,
+                       p->accumulate);
+  heed_panels_drop(&panels);
+  for (int64_t i = 0; i < p->m; i++)
+    for (int64_t j = 0; j < p->n; j++)
+      ok = ok && is_right(p, c, i, j, pitch);
+  free(c);
+  return ok;
+}
+
+static void test_panels(heed_dtype dtype, int inner) {
+  static const int64_t sizes[] = {1, 5, 16, 33, 257, 520};
+  char name[80];
+  bool ok = true;
+  for (int a = 0; a < 4; a++)
+    for (int b = 0; b < 5; b++)
+      for (int k = 0; k < 6; k++) {
+        problem p = {.dtype = dtype, .m = sizes[a], .n = sizes[b],
+                     .k = sizes[k], .accumulate = (a + b + k) % 2};
+        p.b = make(dtype, p.k, p.n, inner);
+        p.a = (operand){malloc((size_t)(p.m * p.k) * heed_dtype_size(dtype)),
+                        p.k, 1};
+        for (int64_t i = 0; i < p.m * p.k; i++)
+          put(dtype, p.a.data, i, next_number());
+        ok = ok && panels_agree(&p);
+        free(p.a.data);
+        free(p.b.data);
+      }
+  snprintf(name, sizeof name, "%s, panels, layout %d", heed_dtype_name(dtype),
+           inner);
+  REPORT(ok, name, "differs");
+}
+
 int main(void) {
   if (!heed_kernels_select()) return 1;
   printf("# instruction set: %s\n", heed_kernel_isa);
@@ -218,6 +267,7 @@ int main(void) {
     test_large(dtypes[d]);
     test_nan(dtypes[d]);
     test_empty(dtypes[d]);
+    for (int inner = 0; inner < 3; inner++) test_panels(dtypes[d], inner);
   }
   printf("# %d failed\n", failed);
   return failed != 0;

@@ -15,6 +15,7 @@
 #include "heed.h"
 #include "kernel/additive.h"
 #include "kernel/attention.h"
+#include "kernel/recurrent.h"
 #include "kernel/reduce.h"
 #include "kernel/scan.h"
 
@@ -193,6 +194,10 @@ typedef struct heed_kernels {
   heed_additive_loops additive[HEED_NDTYPE]; /* additive.c; the floats */
 
   heed_gemm_loops gemm[HEED_NDTYPE]; /* gemm.c; floats only */
+
+  /* recurrent.c: a step of one row; the floats */
+  heed_cell_fwd *cell_fwd[HEED_NCELL][HEED_NDTYPE];
+  heed_cell_bwd *cell_bwd[HEED_NCELL][HEED_NDTYPE];
 } heed_kernels;
 
 /* The table in use; set by heed_kernels_select. */

@@ -29,6 +29,12 @@ static inline double xlogy_d(double a, double b) {
   return a == 0 && b == b ? 0 : a * log(b);
 }
 
+/* -b log a - (1 - b) log(1 - a), logarithms held above -100 */
+static inline double binary_cross_entropy_d(double a, double b) {
+  double yes = log(a), no = log1p(-a);
+  return (b - 1) * (no < -100 ? -100 : no) - b * (yes < -100 ? -100 : yes);
+}
+
 /* No overflow on the way; an infinite side outdoes NaN. */
 static inline float hypot_f(float a, float b) {
   double s = (double)a * a + (double)b * b;
@@ -55,6 +61,9 @@ WIDE2(logaddexp2_float32, vd_logaddexp2(a, b))
 EACH2(logaddexp2_float64, double, double, logaddexp2_d(a, b))
 WIDE2(xlogy_float32, vd_xlogy(a, b))
 EACH2(xlogy_float64, double, double, xlogy_d(a, b))
+WIDE2(binary_cross_entropy_float32, vd_binary_cross_entropy(a, b))
+EACH2(binary_cross_entropy_float64, double, double,
+      binary_cross_entropy_d(a, b))
 WIDE2(atan2_float32, vd_atan2(a, b))
 EACH2(atan2_float64, double, double, atan2(a, b))
 LOOP2(hypot_float32, float, float, hypot_f(a, b))
@@ -127,6 +136,7 @@ static const heed_fill2 binary[] = {
     {HEED_BINARY_logaddexp, FLOATS(logaddexp)},
     {HEED_BINARY_logaddexp2, FLOATS(logaddexp2)},
     {HEED_BINARY_xlogy, FLOATS(xlogy)},
+    {HEED_BINARY_binary_cross_entropy, FLOATS(binary_cross_entropy)},
     {HEED_BINARY_tanh_bwd, FLOATS(tanh_bwd)},
     {HEED_BINARY_sigmoid_bwd, FLOATS(sigmoid_bwd)},
 };

@@ -193,6 +193,13 @@ VEC_INLINE vd vd_xlogy(vd a, vd b) {
   return vd_pick((a == 0) & (b == b), vd_all(0), a * vd_log(b));
 }
 
+/* -b log a - (1 - b) log(1 - a), logarithms held above -100 */
+VEC_INLINE vd vd_binary_cross_entropy(vd a, vd b) {
+  const vd least = vd_all(-100);
+  return (b - 1.0) * vd_max(least, vd_log1p(-a)) -
+         b * vd_max(least, vd_log(a));
+}
+
 /* ---- powers -------------------------------------------------------------- */
 
 /* The C library, where a is 0, infinite or NaN, or b infinite or NaN. Not

@@ -1,5 +1,5 @@
 /*
- * loss - cross-entropy over classes. Layer: ops.
+ * loss - cross-entropy over classes, and of single probabilities. Layer: ops.
  * Read first: core/op.h, rows.h, kernel/loss.c.
  *
  * With p = softmax(x), class weights w (1 when left out) with sum W over the
@@ -24,7 +24,7 @@
 #include "base/memory.h"
 #include "kernel/kernel.h"
 #include "ops/copy.h"
-#include "ops/ops.h"
+#include "ops/each.h"
 #include "ops/rows.h"
 
 enum { REDUCE_MEAN, REDUCE_SUM, REDUCE_NONE };
@@ -319,3 +319,40 @@ static bool cross_entropy_bwd_fwd(heed_call *c) {
 }
 const heed_rule heed_rule_cross_entropy_bwd = {
     .check = cross_entropy_bwd_check, .forward = cross_entropy_bwd_fwd};
+
+/* -- of two classes -- */
+
+/***
+The cross-entropy of probabilities, each alone: -t log x - (1 - t) log(1 - x),
+where logarithms are held above -100, and 1 / (x (1 - x)) in the gradient below
+1e12: see heed.nn.functional.binary_cross_entropy.
+@function binary_cross_entropy
+@param x float tensor of probabilities
+@param target tensor of probabilities, broadcast with x
+@return float tensor of the broadcast shape
+@raise when the shapes do not fit
+@usage heed.core.ops.binary_cross_entropy(heed.tensor{0.5}, heed.tensor{1.0})
+  --> 0.6931
+*/
+static bool binary_cross_entropy_bwd(heed_rule_call *r) {
+  /* dx = g (x - t) / (x (1 - x)); dt = g (log(1 - x) - log x) */
+  heed_tensor *g = r->grad[0], *x = heed_in(r, 0), *t = heed_in(r, 1);
+  heed_tensor *rest = heed_do2(r, HEED_OP_sub, heed_number(r, 1), x);
+  if (heed_needs(r, 0)) {
+    heed_tensor *below = heed_do2(r, HEED_OP_maximum,
+                                  heed_do2(r, HEED_OP_mul, x, rest),
+                                  heed_number(r, 1e-12));
+    heed_tensor *slope = heed_do2(r, HEED_OP_div,
+                                  heed_do2(r, HEED_OP_sub, x, t), below);
+    if (!heed_give(r, 0, heed_do2(r, HEED_OP_mul, g, slope))) return false;
+  }
+  if (!heed_needs(r, 1)) return true;
+  heed_tensor *least = heed_number(r, -100);
+  heed_tensor *yes = heed_do1(r, HEED_OP_log, x);
+  heed_tensor *no = heed_do1(r, HEED_OP_log1p, heed_do1(r, HEED_OP_neg, x));
+  yes = heed_do2(r, HEED_OP_maximum, yes, least);
+  no = heed_do2(r, HEED_OP_maximum, no, least);
+  return heed_give(r, 1, heed_do2(r, HEED_OP_mul, g,
+                                  heed_do2(r, HEED_OP_sub, no, yes)));
+}
+HEED_FUNCTION2_OP(binary_cross_entropy)

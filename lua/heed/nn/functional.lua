@@ -228,37 +228,9 @@ function F.glu(x, dim)
     ops.sigmoid(ops.slice(x, dim, n // 2 + 1, n)))
 end
 
--- -- losses ------------------------------------------------------------------
-
-local function reduce(func, x, reduction)
-  if reduction == nil or reduction == "mean" then return ops.mean(x) end
-  if reduction == "sum" then return ops.sum(x) end
-  if reduction == "none" then return x end
-  check.fail('%s: reduction must be "mean", "sum" or "none", got %s', func,
-    check.show(reduction))
-end
-
---- The mean of (x - target)^2.
--- @param x float tensor
--- @param target tensor of the shape of x
--- @tparam[opt] table options `reduction`: `"mean"`, `"sum"` or `"none"`
--- @return tensor without dimensions, or for `"none"` like x
--- @raise when the shapes differ
--- @usage F.mse_loss(heed.tensor {1.0, 2.0}, heed.tensor {1.0, 4.0}) --> 2
-function F.mse_loss(x, target, options)
-  check.keys("mse_loss", options, {reduction = true})
-  local a, b = check.shape(check.tensor("mse_loss", "x", x).shape),
-    check.shape(check.tensor("mse_loss", "target", target).shape)
-  if a ~= b then
-    check.fail("mse_loss: x %s and target %s must have one shape", a, b)
-  end
-  local difference = ops.sub(x, target)
-  return reduce("mse_loss", ops.mul(difference, difference),
-    options and options.reduction)
-end
-
 for _, family in ipairs {
   "masked", "additive", "linear_attention", "pattern", "convolution",
+  "classes", "ctc", "regression", "ranking",
 } do
   for name, f in pairs(require("heed.nn.functional." .. family)) do
     F[name] = f

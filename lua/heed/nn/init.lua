@@ -13,6 +13,8 @@ local decoder = require "heed.nn.transformer_decoder"
 local encoder = require "heed.nn.transformer_encoder"
 local heads = require "heed.nn.heads"
 local loss = require "heed.nn.loss"
+local recurrent = require "heed.nn.recurrent"
+local recurrent_cell = require "heed.nn.recurrent_cell"
 
 local nn = {
   Module = require "heed.nn.module",
@@ -51,13 +53,18 @@ local nn = {
   GPT = require "heed.nn.gpt",
   VisionTransformer = require "heed.nn.vision_transformer",
 
-  CrossEntropyLoss = loss.CrossEntropyLoss,
-  MSELoss = loss.MSELoss,
+  RNN = recurrent.RNN,
+  LSTM = recurrent.LSTM,
+  GRU = recurrent.GRU,
+  RNNCell = recurrent_cell.RNNCell,
+  LSTMCell = recurrent_cell.LSTMCell,
+  GRUCell = recurrent_cell.GRUCell,
 }
 nn.MultiheadAttention = nn.MultiHeadAttention -- PyTorch's spelling
 
 for name, class in pairs(activation) do
   if name ~= "read" then nn[name] = class end
 end
+for name, class in pairs(loss) do nn[name] = class end
 
 return nn

@@ -84,6 +84,41 @@ local function with_gain(func, options, extra)
   return o
 end
 
+-- -- gains -------------------------------------------------------------------
+
+local GAINS <const> = {
+  linear = 1.0, conv1d = 1.0, conv2d = 1.0, conv3d = 1.0,
+  conv_transpose1d = 1.0, conv_transpose2d = 1.0, conv_transpose3d = 1.0,
+  sigmoid = 1.0, tanh = 5.0 / 3, relu = 2.0 ^ 0.5, leaky_relu = true,
+  selu = 3.0 / 4,
+}
+
+local function gain_of(func, nonlinearity, slope)
+  local gain = GAINS[nonlinearity]
+  if not gain then
+    check.fail("%s: nonlinearity must be one of %s, got %s", func,
+      check.names(GAINS), check.show(nonlinearity))
+  end
+  if gain ~= true then return gain end
+  return (2.0 / (1.0 + slope * slope)) ^ 0.5
+end
+
+--- The factor by which weights before an activation are made larger, so that
+-- what passes through both keeps its size.
+-- @tparam string nonlinearity `"linear"`, `"conv2d"` (and its like),
+-- `"sigmoid"`, `"tanh"`, `"relu"`, `"leaky_relu"` or `"selu"`
+-- @tparam[opt=0.01] number slope of the leaky relu below 0
+-- @treturn number
+-- @raise for another name
+-- @usage heed.nn.init.calculate_gain("leaky_relu", 0.2) --> 1.3868
+function init.calculate_gain(nonlinearity, slope)
+  slope = slope == nil and 0.01 or
+    check.number("calculate_gain", "slope", slope)
+  return gain_of("calculate_gain", nonlinearity, slope)
+end
+
+-- -- by the number of inputs and outputs -------------------------------------
+
 local GAIN <const> = {gain = 1.0, generator = check.NONE}
 
 --- Uniform, with the variance 2 gain^2 / (fan in + fan out)
@@ -108,25 +143,29 @@ function init.xavier_normal_(t, options)
     o.generator)
 end
 
-local SLOPE <const> = {a = 0.0, mode = "fan_in", generator = check.NONE}
+local SLOPE <const> = {
+  a = 0.0, mode = "fan_in", nonlinearity = "leaky_relu", generator = check.NONE,
+}
 
--- The standard deviation of He et al. (2015) for leaky relu of slope a.
+-- The standard deviation of He et al. (2015) for leaky relu of slope a, or
+-- another activation.
 local function kaiming_std(func, t, o)
-  check.number(func, "a", o.a)
+  local gain = gain_of(func, o.nonlinearity, check.number(func, "a", o.a))
   local fan_in, fan_out = fans(func, t)
   if o.mode ~= "fan_in" and o.mode ~= "fan_out" then
     check.fail('%s: mode must be "fan_in" or "fan_out", got %s', func,
       check.show(o.mode))
   end
   local fan = o.mode == "fan_in" and fan_in or fan_out
-  return (2.0 / (1.0 + o.a * o.a)) ^ 0.5 / fan ^ 0.5
+  return gain / fan ^ 0.5
 end
 
 --- Uniform, with the variance 2 / ((1 + a^2) fan), for layers before a relu,
 -- or a leaky one of slope a (He et al., 2015).
 -- @param t float tensor [out in ...]
 -- @tparam[opt] table options `a`, 0 by default; `mode`, `"fan_in"` (default)
--- or `"fan_out"`; `generator`
+-- or `"fan_out"`; `nonlinearity`, whose gain counts (`calculate_gain`),
+-- `"leaky_relu"` of slope a by default; `generator`
 function init.kaiming_uniform_(t, options)
   local o = check.options("kaiming_uniform_", options, SLOPE)
   local bound = 3.0 ^ 0.5 * kaiming_std("kaiming_uniform_", t, o)
@@ -187,6 +226,112 @@ function init.trunc_normal_(t, mean, std, low, high, options)
   local _ <close> = core.no_grad()
   local x = inverse_erf(t:to("float64")) * (std * 2.0 ^ 0.5) + mean
   return ops.copy_(t, x:clamp(low, high))
+end
+
+-- -- matrices of a kind ------------------------------------------------------
+
+local function want_matrix(func, t)
+  check.tensor(func, "t", t)
+  if t.ndim ~= 2 then
+    check.fail("%s: t must have 2 dimensions, got %s", func,
+      check.shape(t.shape))
+  end
+end
+
+--- Ones on the diagonal, zeros elsewhere: a linear layer that gives its input.
+-- @param t tensor [out in]
+-- @usage nn.init.eye_(layer.weight)
+function init.eye_(t)
+  want_matrix("eye_", t)
+  local _ <close> = core.no_grad()
+  return ops.copy_(t, ops.eye(t:size(1), t:size(2), t.dtype))
+end
+
+--- Ones in the middle of the filters from channel i to channel i, zeros
+-- elsewhere: a convolution that gives its input.
+-- @param t tensor [out in k], [out in k k] or [out in k k k]
+-- @tparam[opt=1] integer groups of output channels, each of which starts from
+-- the first input channel
+-- @raise when groups do not divide the output channels
+-- @usage nn.init.dirac_(conv.weight)
+function init.dirac_(t, groups)
+  check.tensor("dirac_", "t", t)
+  groups = groups == nil and 1 or check.integer("dirac_", "groups", groups, 1)
+  local shape = t.shape
+  if #shape < 3 or #shape > 5 then
+    check.fail("dirac_: t must have 3, 4 or 5 dimensions, got %s",
+      check.shape(shape))
+  end
+  if shape[1] % groups ~= 0 then
+    check.fail("dirac_: groups must divide the %d output channels of t %s, " ..
+      "got %d", shape[1], check.shape(shape), groups)
+  end
+  init.zeros_(t)
+  if t:numel() == 0 then return t end
+  local _ <close> = core.no_grad()
+  local middle = t
+  for d = #shape, 3, -1 do
+    middle = ops.select(middle, d, shape[d] // 2 + 1)
+  end
+  local rows = shape[1] // groups
+  for first = 1, shape[1], rows do
+    for i = 1, math.min(rows, shape[2]) do
+      ops.fill_(ops.select(ops.select(middle, 1, first + i - 1), 1, i), 1)
+    end
+  end
+  return t
+end
+
+--- An orthogonal matrix: rows, or columns where there are fewer, have length 1
+-- and stand at right angles (Saxe et al., 2014). It is the Q of the QR
+-- decomposition of normal numbers, with R's diagonal made positive.
+-- @param t float tensor [out ..]; dimensions behind the first count as one
+-- @tparam[opt] table options `gain`, 1 by default, times the matrix;
+-- `generator`
+-- @usage nn.init.orthogonal_(layer.weight_hh)
+function init.orthogonal_(t, options)
+  local o = with_gain("orthogonal_", options, GAIN)
+  check.tensor("orthogonal_", "t", t)
+  local shape = t.shape
+  if #shape < 2 then
+    check.fail("orthogonal_: t must have at least 2 dimensions, got %s",
+      check.shape(shape))
+  end
+  if t:numel() == 0 then return t end
+  local _ <close> = core.no_grad()
+  local rows = shape[1]
+  local flat = ops.zeros({rows, t:numel() // rows}, {dtype = t.dtype})
+  normal(flat, 0.0, 1.0, o.generator)
+  local wide = rows < flat:size(2)
+  local q, r = ops.qr(wide and ops.transpose(flat, 1, 2) or flat)
+  q = ops.mul(q, ops.sign(ops.diagonal(r)))
+  if wide then q = ops.transpose(q, 1, 2) end
+  return ops.copy_(t, ops.mul(ops.reshape(q, shape), o.gain))
+end
+
+--- Normal numbers, with the same share of zeros in each column, at random
+-- places (Martens, 2010).
+-- @param t float tensor [out in]
+-- @tparam number sparsity the share of zeros, from 0 to 1
+-- @tparam[opt=0.01] number std
+-- @tparam[opt] table options `generator`
+-- @usage nn.init.sparse_(layer.weight, 0.9)
+function init.sparse_(t, sparsity, std, options)
+  want_matrix("sparse_", t)
+  check.number("sparse_", "sparsity", sparsity, 0, 1)
+  local generator = generator_of("sparse_", options)
+  normal(t, 0.0, std or 0.01, generator)
+  local rows, columns = t:size(1), t:size(2)
+  local zeros = math.ceil(sparsity * rows)
+  local _ <close> = core.no_grad()
+  for column = 1, rows > 0 and columns or 0 do
+    local order = ops.randperm(rows, generator)
+    if zeros > 0 then
+      ops.index_fill_(ops.select(t, 2, column), 1,
+        ops.slice(order, 1, 1, zeros), 0)
+    end
+  end
+  return t
 end
 
 return init

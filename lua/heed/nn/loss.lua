@@ -1,57 +1,186 @@
---- Losses as modules.
+--- Losses as modules: each holds the options of its function in
+-- `nn.functional`, by the same names and defaults, and is called with the
+-- tensors.
+--
+--     local loss = nn.CrossEntropyLoss({label_smoothing = 0.1})(x, labels)
 
 local check = require "heed.check"
-local Module = require "heed.nn.module"
 local F = require "heed.nn.functional"
+local Module = require "heed.nn.module"
+local reduction = require "heed.nn.reduction"
 
 local loss = {}
 
---- Cross-entropy of scores and labels, see `F.cross_entropy`.
--- @function CrossEntropyLoss
--- @tparam[opt] table options `weight`, tensor [C]; `ignore_index`, -100 by
--- default; `label_smoothing`, 0 by default; `reduction`, `"mean"` by default,
--- `"sum"` or `"none"`
--- @usage local loss = nn.CrossEntropyLoss({label_smoothing = 0.1})(x, labels)
-local CrossEntropyLoss = Module:extend("CrossEntropyLoss")
-loss.CrossEntropyLoss = CrossEntropyLoss
+-- The options of a module, in full: its buffers are read anew, as they may
+-- have been put into another dtype.
+local function options_of(self)
+  local o = {}
+  for key, value in pairs(self.options) do o[key] = value end
+  for _, key in ipairs(self.tensors) do o[key] = self[key] end
+  return o
+end
 
-local OPTIONS <const> = {
-  weight = check.NONE, ignore_index = -100, label_smoothing = 0.0,
-  reduction = "mean",
-}
+-- A module for a function of tensors and options. `tensors` are the names of
+-- options that are tensors, and so become buffers.
+local function define(name, func, defaults, tensors)
+  local class = Module:extend(name)
+  loss[name] = class
+  local f <const>, known <const> = F[func], {reduction = "mean"}
+  for key, value in pairs(defaults or {}) do known[key] = value end
+  for _, key in ipairs(tensors or {}) do known[key] = check.NONE end
 
-function CrossEntropyLoss:init(options)
-  local o = check.options("CrossEntropyLoss", options, OPTIONS)
-  self.ignore_index = check.integer("CrossEntropyLoss", "ignore_index",
-    o.ignore_index)
-  self.label_smoothing = check.number("CrossEntropyLoss", "label_smoothing",
-    o.label_smoothing, 0, 1)
-  self.reduction = o.reduction
-  if o.weight ~= nil then
-    self:register_buffer("weight", o.weight)
+  function class:init(options)
+    self.options = check.options(name, options, known)
+    self.tensors = tensors or {}
+    for _, key in ipairs(self.tensors) do
+      local t = self.options[key]
+      self.options[key] = nil
+      if t ~= nil then self:register_buffer(key, t) end
+    end
+    reduction.read(name, self.options.reduction,
+      func == "kl_div" and "batchmean")
+  end
+
+  -- Tensors in the order of the function.
+  function class:forward(...)
+    local args = table.pack(...)
+    args[args.n + 1] = options_of(self)
+    return f(table.unpack(args, 1, args.n + 1))
+  end
+
+  function class:extra()
+    return ("reduction = %s"):format(self.options.reduction)
   end
 end
 
---- @param x float tensor [N C], [C] or [N C ..]: scores
--- @param target int64 tensor: labels from 1
-function CrossEntropyLoss:forward(x, target)
-  return F.cross_entropy(x, target, self.weight, self.ignore_index,
-    self.label_smoothing, self.reduction)
-end
+-- -- of classes --------------------------------------------------------------
+
+--- Cross-entropy of scores and labels or probabilities, see
+-- `F.cross_entropy`.
+-- @function CrossEntropyLoss
+-- @tparam[opt] table options `weight`, `ignore_index`, `label_smoothing`,
+-- `reduction`
+-- @usage local loss = nn.CrossEntropyLoss({label_smoothing = 0.1})(x, labels)
+define("CrossEntropyLoss", "cross_entropy",
+  {ignore_index = -100, label_smoothing = 0.0}, {"weight"})
+
+--- Negative log-likelihood of log-probabilities and labels, see `F.nll_loss`.
+-- @function NLLLoss
+-- @tparam[opt] table options `weight`, `ignore_index`, `reduction`
+define("NLLLoss", "nll_loss", {ignore_index = -100}, {"weight"})
+
+--- Cross-entropy of probabilities, see `F.binary_cross_entropy`.
+-- @function BCELoss
+-- @tparam[opt] table options `weight`, `reduction`
+define("BCELoss", "binary_cross_entropy", nil, {"weight"})
+
+--- Cross-entropy of scores, see `F.binary_cross_entropy_with_logits`.
+-- @function BCEWithLogitsLoss
+-- @tparam[opt] table options `weight`, `pos_weight`, `reduction`
+define("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", nil,
+  {"weight", "pos_weight"})
+
+--- Divergence of distributions, see `F.kl_div`.
+-- @function KLDivLoss
+-- @tparam[opt] table options `log_target`, `reduction`
+define("KLDivLoss", "kl_div", {log_target = false})
+
+--- Connectionist temporal classification, see `F.ctc_loss`.
+-- @function CTCLoss
+-- @tparam[opt] table options `blank`, `zero_infinity`, `reduction`
+define("CTCLoss", "ctc_loss", {blank = 1, zero_infinity = false})
+
+-- -- of numbers --------------------------------------------------------------
 
 --- Mean squared error, see `F.mse_loss`.
 -- @function MSELoss
--- @tparam[opt] table options `reduction`, `"mean"` by default, `"sum"` or
--- `"none"`
-local MSELoss = Module:extend("MSELoss")
-loss.MSELoss = MSELoss
+-- @tparam[opt] table options `reduction`
+define("MSELoss", "mse_loss")
 
-function MSELoss:init(options)
-  self.options = check.options("MSELoss", options, {reduction = "mean"})
+--- Mean absolute error, see `F.l1_loss`.
+-- @function L1Loss
+-- @tparam[opt] table options `reduction`
+define("L1Loss", "l1_loss")
+
+--- Squared, then absolute error, see `F.smooth_l1_loss`.
+-- @function SmoothL1Loss
+-- @tparam[opt] table options `beta`, `reduction`
+define("SmoothL1Loss", "smooth_l1_loss", {beta = 1.0})
+
+--- Squared, then absolute error, see `F.huber_loss`.
+-- @function HuberLoss
+-- @tparam[opt] table options `delta`, `reduction`
+define("HuberLoss", "huber_loss", {delta = 1.0})
+
+--- Counts of a Poisson distribution, see `F.poisson_nll_loss`.
+-- @function PoissonNLLLoss
+-- @tparam[opt] table options `log_input`, `full`, `eps`, `reduction`
+define("PoissonNLLLoss", "poisson_nll_loss",
+  {log_input = true, full = false, eps = 1e-8})
+
+--- Normal distributions, see `F.gaussian_nll_loss`.
+-- @function GaussianNLLLoss
+-- @tparam[opt] table options `full`, `eps`, `reduction`
+define("GaussianNLLLoss", "gaussian_nll_loss", {full = false, eps = 1e-6})
+
+-- -- of vectors --------------------------------------------------------------
+
+--- Pairs of vectors by their angle, see `F.cosine_embedding_loss`.
+-- @function CosineEmbeddingLoss
+-- @tparam[opt] table options `margin`, `reduction`
+define("CosineEmbeddingLoss", "cosine_embedding_loss", {margin = 0.0})
+
+--- Triplets of vectors by their distances, see `F.triplet_margin_loss`.
+-- @function TripletMarginLoss
+-- @tparam[opt] table options `margin`, `p`, `eps`, `swap`, `reduction`
+define("TripletMarginLoss", "triplet_margin_loss",
+  {margin = 1.0, p = 2.0, eps = 1e-6, swap = false})
+
+--- Which of two numbers is above the other, see `F.margin_ranking_loss`.
+-- @function MarginRankingLoss
+-- @tparam[opt] table options `margin`, `reduction`
+define("MarginRankingLoss", "margin_ranking_loss", {margin = 0.0})
+
+--- Distances that should be small or large, see `F.hinge_embedding_loss`.
+-- @function HingeEmbeddingLoss
+-- @tparam[opt] table options `margin`, `reduction`
+define("HingeEmbeddingLoss", "hinge_embedding_loss", {margin = 1.0})
+
+--- Scores of two classes, see `F.soft_margin_loss`.
+-- @function SoftMarginLoss
+-- @tparam[opt] table options `reduction`
+define("SoftMarginLoss", "soft_margin_loss")
+
+-- -- distances ---------------------------------------------------------------
+
+--- Cosine of the angle of vectors, see `F.cosine_similarity`.
+-- @function CosineSimilarity
+-- @tparam[opt] table options `dim`, 2 by default; `eps`
+local CosineSimilarity = Module:extend("CosineSimilarity")
+loss.CosineSimilarity = CosineSimilarity
+
+function CosineSimilarity:init(options)
+  self.options = check.options("CosineSimilarity", options,
+    {dim = 2, eps = 1e-8})
 end
 
-function MSELoss:forward(x, target)
-  return F.mse_loss(x, target, self.options)
+function CosineSimilarity:forward(a, b)
+  return F.cosine_similarity(a, b, self.options)
+end
+
+--- Distance of vectors in the last dimension, see `F.pairwise_distance`.
+-- @function PairwiseDistance
+-- @tparam[opt] table options `p`, `eps`, `keepdim`
+local PairwiseDistance = Module:extend("PairwiseDistance")
+loss.PairwiseDistance = PairwiseDistance
+
+function PairwiseDistance:init(options)
+  self.options = check.options("PairwiseDistance", options,
+    {p = 2.0, eps = 1e-6, keepdim = false})
+end
+
+function PairwiseDistance:forward(a, b)
+  return F.pairwise_distance(a, b, self.options)
 end
 
 return loss

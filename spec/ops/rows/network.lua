@@ -169,6 +169,128 @@ rows.cross_entropy = {
   skip = {[3] = true}, -- class weights are settings
 }
 
+local function chance(shape) return real(shape):sigmoid() end
+
+rows.binary_cross_entropy = {
+  cases = {
+    {chance {2, 3}, other({2, 3}):sigmoid()}, {chance {3}, chance {}},
+    {chance {2, 1}, other({1, 3}):sigmoid()}, {chance {0, 3}, chance {3}},
+    {chance {1}, heed.ones(1, "float64")},
+  },
+  errors = {
+    {{real {2, 3}, real {2}}, "binary_cross_entropy: x [2 3] and target [2] " ..
+      "cannot be broadcast together"},
+    {{real {2}}, "binary_cross_entropy: target is missing"},
+  },
+}
+
+local function log_probs(shape) return real(shape):log_softmax(-1) end
+local function lens(...) return heed.tensor {...} end
+local some_labels = heed.tensor {{2, 3, 3}, {4, 2, 2}}
+
+rows.ctc_loss = {
+  cases = {
+    {log_probs {5, 2, 4}, some_labels, lens(5, 4), lens(3, 1)},
+    {log_probs {5, 2, 4}, heed.tensor {2, 3, 3, 4}, lens(5, 4), lens(3, 1)},
+    {log_probs {5, 2, 4}, some_labels - 1, lens(5, 3), lens(2, 0),
+      {blank = 4}},
+    {real {3, 2, 4}, some_labels, lens(3, 0), lens(1, 0)}, -- need not sum up
+    {log_probs {3, 2, 4}, some_labels, lens(2, 3), lens(3, 3),
+      {zero_infinity = true}},
+    {log_probs {1, 1, 2}, heed.tensor {{2}}, lens(1), lens(1)},
+    {log_probs {4, 0, 3}, heed.zeros({0, 2}, "int64"),
+      heed.zeros({0}, "int64"), heed.zeros({0}, "int64")},
+    {log_probs {0, 1, 3}, heed.zeros({1, 0}, "int64"), lens(0), lens(0)},
+  },
+  errors = {
+    {{real {2, 3}, some_labels, lens(1), lens(1)},
+      "ctc_loss: log_probs must be [steps batch classes], got [2 3]"},
+    {{whole({2, 1, 3}, 1, 2), some_labels, lens(1), lens(1)},
+      "ctc_loss: log_probs must be float32 or float64, got int64 [2 1 3]"},
+    {{real {2, 1, 3}, some_labels, lens(1), lens(1)},
+      "ctc_loss: targets must be [1 S], or [S] of all sequences of " ..
+        "log_probs [2 1 3], got [2 3]"},
+    {{real {5, 2, 4}, some_labels, lens(5), lens(1, 1)},
+      "ctc_loss: input_lengths must be [2], one for each sequence of " ..
+        "log_probs [5 2 4], got [1]"},
+    {{real {5, 2, 4}, some_labels, lens(5, 5), lens(1)},
+      "ctc_loss: target_lengths must be [2], one for each sequence of " ..
+        "log_probs [5 2 4], got [1]"},
+    {{real {5, 2, 4}, some_labels, lens(5, 6), lens(1, 1)},
+      "ctc_loss: input_lengths [2], row 2: must be 0..5 (the steps of " ..
+        "log_probs), got 6"},
+    {{real {5, 2, 4}, some_labels, lens(5, 5), lens(1, -1)},
+      "ctc_loss: target_lengths [2], row 2: must be 0..3 (the labels of " ..
+        "targets), got -1"},
+    {{real {5, 2, 4}, heed.tensor {2, 3, 2}, lens(5, 5), lens(1, 1)},
+      "ctc_loss: targets [3] must hold as many labels as target_lengths " ..
+        "add up to, 2"},
+    {{real {5, 2, 3}, some_labels, lens(5, 5), lens(3, 3)},
+      "ctc_loss: targets [2 3], label 1 of row 2: must be 1..3 (a class of " ..
+        "log_probs [5 2 3]) and not the blank 1, got 4"},
+    {{real {5, 2, 4}, some_labels, lens(5, 5), lens(3, 3), {blank = 3}},
+      "ctc_loss: targets [2 3], label 2 of row 1: must be 1..4 (a class of " ..
+        "log_probs [5 2 4]) and not the blank 3, got 3"},
+    {{real {5, 2, 4}, some_labels, lens(5, 5), lens(3, 3), {blank = 5}},
+      "ctc_loss: blank must be 1..4, a class of log_probs [5 2 4], got 5"},
+  },
+}
+
+-- Arguments of a recurrent layer of B sequences, T steps and H hidden units.
+local function layer(cell, batch, steps, hidden, lengths, reverse)
+  local gates = ({gru = 3, lstm = 4})[cell] or 1
+  return {
+    real {batch, steps, gates * hidden},
+    other {cell == "lstm" and 2 or 1, batch, hidden},
+    other {gates * hidden, hidden}, real {gates * hidden},
+    lengths and heed.tensor(lengths) or nil, cell, reverse or false, n = 7,
+  }
+end
+
+local NONE <const> = {}
+
+local function with(args, changes)
+  for i, value in pairs(changes) do
+    args[i] = value ~= NONE and value or nil
+  end
+  return args
+end
+
+rows.recurrent = {
+  cases = {
+    layer("lstm", 2, 3, 2), layer("gru", 2, 3, 2), layer("tanh", 2, 3, 2),
+    layer("relu", 2, 3, 2), layer("lstm", 1, 1, 1),
+    layer("lstm", 3, 4, 2, {2, 4, 0}),
+    layer("gru", 3, 4, 2, {4, 1, 3}, true),
+    layer("lstm", 6, 3, 2, {3, 1, 2, 3, 0, 2}, true), -- more than a few
+    layer("tanh", 5, 2, 3, {1, 2, 2, 1, 0}), layer("gru", 5, 2, 3),
+    layer("lstm", 0, 3, 2), layer("gru", 2, 0, 2), layer("lstm", 2, 2, 0),
+    layer("lstm", 5, 0, 2), layer("relu", 5, 2, 9),
+    with(layer("lstm", 2, 2, 2), {[4] = NONE}),
+    with(layer("gru", 5, 2, 2), {[4] = NONE}),
+  },
+  errors = {
+    {with(layer("lstm", 2, 3, 2), {real {2, 8}}),
+      "recurrent: x must be [batch steps gates], got [2 8]"},
+    {with(layer("lstm", 2, 3, 2), {[3] = real {6, 2}}),
+      "recurrent: weight [6 2] must be [4 n n], where x [2 3 8] ends in 4 " ..
+        "n, for an LSTM"},
+    {with(layer("gru", 2, 3, 2), {[2] = real {2, 2, 2}}),
+      "recurrent: state must be [1 2 2] for x [2 3 6], got [2 2 2]"},
+    {with(layer("gru", 2, 3, 2), {[4] = real {5}}),
+      "recurrent: bias must be [6] for x [2 3 6], got [5]"},
+    {layer("gru", 2, 3, 2, {1}),
+      "recurrent: valid_lens must be [2], a length for each sequence of x " ..
+        "[2 3 6], got [1]"},
+    {layer("gru", 2, 3, 2, {1, 4}),
+      "recurrent: valid_lens [2], row 2: must be 0..3, the steps, got 4"},
+    {layer("gru", 2, 3, 2, {-1, 3}),
+      "recurrent: valid_lens [2], row 1: must be 0..3, the steps, got -1"},
+    {with(layer("gru", 2, 3, 2), {[6] = "elman"}),
+      "recurrent: cell must be one of tanh|relu|gru|lstm, got elman"},
+  },
+}
+
 rows.embedding = {
   cases = {
     {heed.tensor {{1, 3}, {3, 2}}, real {3, 2}},

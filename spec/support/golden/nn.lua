@@ -259,4 +259,10 @@ local function transformer(short)
 end
 nn.transformer = {transformer(false), transformer(true)}
 
+for _, part in ipairs {"loss", "recurrent"} do
+  for op, ways in pairs(require("spec.support.golden." .. part)) do
+    nn[op] = ways
+  end
+end
+
 return nn

@@ -52,14 +52,27 @@ local function initialised(name, ...)
 end
 initialised("xavier_uniform", "gain")
 initialised("xavier_normal", "gain")
-initialised("kaiming_uniform", "a")
-initialised("kaiming_normal", "a")
+initialised("kaiming_uniform", "a", "mode", "nonlinearity")
+initialised("kaiming_normal", "a", "mode", "nonlinearity")
+initialised("orthogonal", "gain")
 
 function calls.init_trunc_normal(s)
   local t = heed.zeros(s.size)
   api.call("nn.init.trunc_normal_", t, s.mean, s.std, s.a, s.b)
   return t
 end
+
+-- Fills a new tensor by an initialiser with an argument of its own.
+local function by_position(name, key)
+  calls["init_" .. name] = function(s)
+    local t = heed.zeros(s.size)
+    api.call("nn.init." .. name .. "_", t, key and s[key])
+    return t
+  end
+end
+by_position("sparse", "sparsity")
+by_position("dirac", "groups")
+by_position("eye")
 
 -- Modules by kind, with their default parameters.
 local modules = {}
@@ -89,6 +102,16 @@ function modules.transformer(s)
     num_encoder_layers = s.enc, num_decoder_layers = s.dec,
     dim_feedforward = s.ff,
   })
+end
+
+for _, kind in ipairs {"LSTM", "GRU", "RNN"} do
+  modules[kind:lower()] = function(s)
+    return api.call("nn." .. kind, s.inp, s.out,
+      {num_layers = s.layers, bidirectional = s.bidirectional})
+  end
+  modules[kind:lower() .. "_cell"] = function(s)
+    return api.call("nn." .. kind .. "Cell", s.inp, s.out)
+  end
 end
 
 -- Adds a module's tensors by the names that the step lists.
