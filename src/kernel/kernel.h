@@ -15,6 +15,8 @@
 #include "heed.h"
 #include "kernel/additive.h"
 #include "kernel/attention.h"
+#include "kernel/lines.h"
+#include "kernel/pool.h"
 #include "kernel/reduce.h"
 #include "kernel/scan.h"
 
@@ -189,6 +191,9 @@ typedef struct heed_kernels {
   heed_additive_loops additive[HEED_NDTYPE]; /* additive.c; the floats */
 
   heed_gemm_loops gemm[HEED_NDTYPE]; /* gemm.c; floats only */
+
+  heed_line_loops lines[HEED_NDTYPE]; /* lines.c; the floats */
+  heed_pool_loops pool[HEED_NDTYPE];  /* pool.c; the floats */
 } heed_kernels;
 
 /* The table in use; set by heed_kernels_select. */

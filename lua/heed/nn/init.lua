@@ -24,9 +24,10 @@ local nn = {
   ModuleList = require "heed.nn.module_list",
 
   Linear = require "heed.nn.linear",
-  Conv2d = require "heed.nn.conv2d",
+  Bilinear = require "heed.nn.bilinear",
   Embedding = require "heed.nn.embedding",
   LayerNorm = require "heed.nn.layer_norm",
+  RMSNorm = require "heed.nn.rms_norm",
   Dropout = require "heed.nn.dropout",
   PositionalEncoding = require "heed.nn.positional_encoding",
 
@@ -45,6 +46,13 @@ nn.MultiheadAttention = nn.MultiHeadAttention -- PyTorch's spelling
 
 for name, class in pairs(activation) do
   if name ~= "read" then nn[name] = class end
+end
+for _, family in ipairs {
+  "convolution", "pooling", "reshaping", "channel_norm", "channel_dropout",
+} do
+  for name, class in pairs(require("heed.nn." .. family)) do
+    nn[name] = class
+  end
 end
 
 return nn
