@@ -31,7 +31,8 @@ typedef struct heed_line_loops {
 
   /* Panels for gemm_tile.h: to[r * wide + i] = x[at[r] + place[i]] for i < n,
      where places between runs[k] and runs[k + 1] lie `step` apart; what is
-     behind n, up to `wide`, is 0. There is room for a vector behind `to`. */
+     behind n, up to `wide`, is 0. A vector may be read and written from the
+     last elements on of x and of `to`. */
   void (*panel)(int64_t rows, const int64_t *at, const int64_t *place,
                 int runs, const int *run, int64_t step, int wide,
                 const void *x, void *to);

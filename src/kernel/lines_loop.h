@@ -137,21 +137,35 @@ static void NAME(tap_sums)(int64_t n, int64_t taps, const int64_t *at,
   }
 }
 
+/* Vectors are copied whole: what one writes too much, the next run, the next
+   row or the zeros behind the last run write over. */
 static void NAME(panel)(int64_t rows, const int64_t *at, const int64_t *place,
                         int runs, const int *run, int64_t step, int wide,
                         const void *from, void *to) {
   const T *x = from;
   T *y = to;
   const int n = run[runs];
+  if (step == 1 && runs <= 2 && wide == 2 * LANES) {
+    const int left = run[1], right = n - left;
+    const int64_t second = runs == 2 ? place[left] : place[0] + left;
+    for (int64_t r = 0; r < rows; r++, y += wide) {
+      const T *p = x + at[r] + place[0], *q = x + at[r] + second;
+      STORE(y, LOAD(p));
+      if (left > LANES) STORE(y + LANES, LOAD(p + LANES));
+      if (right > 0) STORE(y + left, LOAD(q));
+      if (right > LANES) STORE(y + left + LANES, LOAD(q + LANES));
+      for (int i = n; i < wide; i++) y[i] = 0;
+    }
+    return;
+  }
   for (int64_t r = 0; r < rows; r++, y += wide) {
     const T *p = x + at[r];
     for (int k = 0; k < runs; k++) {
       const T *q = p + place[run[k]];
-      const int length = run[k + 1] - run[k];
       T *row = y + run[k];
+      const int length = run[k + 1] - run[k];
       if (step == 1)
-        for (int i = 0; i < length; i += LANES)
-          STORE(row + i, NAME(load)(q, i, length, 0));
+        for (int i = 0; i < length; i += LANES) STORE(row + i, LOAD(q + i));
       else
         for (int i = 0; i < length; i++) row[i] = q[i * step];
     }

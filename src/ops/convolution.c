@@ -25,6 +25,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "kernel/kernel.h"
+#include "ops/convolve.h"
 #include "ops/copy.h"
 #include "ops/gemm.h"
 #include "ops/ops.h"
@@ -137,7 +138,8 @@ typedef struct job {
   int64_t parts, part; /* of what a task is a part of, and their size */
   char *scratch;      /* of each worker */
   size_t scratch_bytes;
-  atomic_bool failed; /* for want of memory */
+  heed_convolve convolve; /* where that is used; else `at` is NULL */
+  atomic_bool failed;     /* for want of memory */
 } job;
 
 static char *at(const job *g, char *data, int64_t i) {
@@ -160,9 +162,8 @@ static int64_t lines_of(const sizes *z, int64_t rows) {
   return within(places / z->slide.count[1], 1, z->slide.count[0]);
 }
 
-static bool scratch_open(job *g, int64_t elements) {
-  g->scratch_bytes = (size_t)elements * g->size;
-  g->scratch_bytes = (g->scratch_bytes + HEED_ALIGN - 1) & -(size_t)HEED_ALIGN;
+static bool scratch_open(job *g, size_t bytes) {
+  g->scratch_bytes = (bytes + HEED_ALIGN - 1) & -(size_t)HEED_ALIGN;
   g->scratch = heed_mem_alloc(g->scratch_bytes *
                               (size_t)heed_get_num_threads());
   return g->scratch != NULL;
@@ -179,10 +180,10 @@ static void multiply(job *g, int64_t m, int64_t n, int64_t k, heed_matrix a,
     atomic_store(&g->failed, true);
 }
 
-/* Runs tasks, each with scratch for so many elements. */
-static bool run(job *g, int64_t tasks, double work, int64_t elements,
+/* Runs tasks of so many multiply-adds, with bytes of scratch. */
+static bool run(job *g, int64_t tasks, double work, size_t bytes,
                 heed_range_fn *fn) {
-  if (!scratch_open(g, elements)) return false;
+  if (!scratch_open(g, bytes)) return false;
   heed_parallel(tasks, heed_parallel_grain(work), fn, g);
   scratch_close(g);
   return !atomic_load(&g->failed);
@@ -190,39 +191,20 @@ static bool run(job *g, int64_t tasks, double work, int64_t elements,
 
 /* -- y = x * w -- */
 
-static void fill(const job *g, char *row, int64_t n, const char *value) {
-  for (int64_t i = 0; i < n; i++)
-    memcpy(row + i * (int64_t)g->size, value, g->size);
-}
-
-/* Some lines of the result of one image and group. */
-static void forward_chunk(job *g, int64_t t, int64_t line, int64_t lines,
-                          char *columns) {
-  const sizes *z = &g->z;
-  int64_t group = t % z->groups, first = line * z->slide.count[1];
-  int64_t n = lines * z->slide.count[1];
-  char *y = at(g, result_at(g, t), first);
-  if (g->bias)
-    for (int64_t o = 0; o < z->out; o++)
-      fill(g, at(g, y, o * z->places), n,
-           g->bias + (group * z->out + o) * (int64_t)g->size);
-  heed_slide_part part = {0, z->rows, line, lines};
-  heed_slide_copy(&z->slide, g->dtype, image_at(g, t), &part, columns);
-  heed_matrix w = {at(g, g->w, group * z->out * z->rows), z->rows, 1};
-  multiply(g, z->out, n, z->rows, w, (heed_matrix){columns, n, 1}, y,
-           z->places, g->bias != NULL);
-}
-
 /* Tasks: images and groups, each cut into parts of lines. */
 static void forward(void *context, int64_t begin, int64_t end, int worker) {
   job *g = context;
-  char *columns = g->scratch + (size_t)worker * g->scratch_bytes;
+  const sizes *z = &g->z;
+  char *scratch = g->scratch + (size_t)worker * g->scratch_bytes;
   for (int64_t t = begin; t < end; t++) {
-    int64_t line = t % g->parts * g->part, last = line + g->part;
-    if (last > g->z.slide.count[0]) last = g->z.slide.count[0];
-    for (; line < last; line += g->lines)
-      forward_chunk(g, t / g->parts, line, within(last - line, 0, g->lines),
-                    columns);
+    int64_t line = t % g->parts * g->part, i = t / g->parts;
+    int64_t group = i % z->groups;
+    heed_convolve_run(
+        &g->convolve, image_at(g, i),
+        at(g, g->w, group * z->out * z->rows),
+        g->bias ? g->bias + group * z->out * (int64_t)g->size : NULL, line,
+        within(z->slide.count[0] - line, 0, g->part), result_at(g, i),
+        scratch);
   }
 }
 
@@ -230,12 +212,14 @@ static bool forward_run(job *g) {
   const sizes *z = &g->z;
   int64_t images = z->slide.batch * z->groups, lines = z->slide.count[0];
   if (images * z->out * z->places == 0) return true;
+  if (!heed_convolve_open(&g->convolve, &z->slide, g->dtype, z->out))
+    return false;
   g->part = pieces(lines, pieces(TASKS, images));
   g->parts = pieces(lines, g->part);
-  g->lines = within(lines_of(z, z->rows), 1, g->part);
   double work = (double)(z->out * z->rows) * (double)(z->places / g->parts);
-  return run(g, images * g->parts, work,
-             z->rows * g->lines * z->slide.count[1], forward);
+  bool ok = run(g, images * g->parts, work, g->convolve.scratch, forward);
+  heed_convolve_close(&g->convolve);
+  return ok;
 }
 
 /***
@@ -381,9 +365,59 @@ static void spread(void *context, int64_t begin, int64_t end, int worker) {
   }
 }
 
+/* Windows that move by 1 see each pixel in all of their places, so x' is a
+   convolution of y itself, with more padding and each window turned round.
+   False where the window leaves some of its padding unseen. */
+static bool turned_sizes(const sizes *z, sizes *turned) {
+  const heed_slide *s = &z->slide;
+  *turned = (sizes){.slide = *s, .groups = z->groups, .out = s->channels,
+                    .places = s->height * s->width};
+  heed_slide *u = &turned->slide;
+  u->channels = z->out;
+  for (int d = 0; d < 4; d++) {
+    u->pad[d] = s->dilation[d % 2] * (s->kernel[d % 2] - 1) - s->pad[d];
+    if (u->pad[d] < 0 || s->stride[d % 2] != 1) return false;
+  }
+  u->height = s->count[0];
+  u->width = s->count[1];
+  u->count[0] = s->height;
+  u->count[1] = s->width;
+  turned->rows = heed_slide_rows(u);
+  return turned->rows >= 0;
+}
+
+/* to[c][o][window, backwards] = w[o][c][window], in each group. */
+static void turn_weight(const job *g, char *to) {
+  const sizes *z = &g->z;
+  int64_t channels = z->slide.channels;
+  int64_t window = z->slide.kernel[0] * z->slide.kernel[1];
+  for (int64_t group = 0; group < z->groups; group++)
+    for (int64_t c = 0; c < channels; c++)
+      for (int64_t o = 0; o < z->out; o++) {
+        const char *w = at(g, g->w, ((group * z->out + o) * channels + c) *
+                                        window);
+        for (int64_t k = window; k-- > 0; to += g->size)
+          memcpy(to, w + k * (int64_t)g->size, g->size);
+      }
+}
+
+static bool turned_run(const job *g, const sizes *turned) {
+  size_t bytes =
+      (size_t)(g->z.groups * g->z.out * g->z.rows) * g->size;
+  job back = {.z = *turned, .dtype = g->dtype, .size = g->size, .x = g->y,
+              .y = g->x, .w = heed_mem_alloc(bytes)};
+  if (!back.w) return false;
+  turn_weight(g, back.w);
+  bool ok = forward_run(&back);
+  heed_mem_free(back.w, bytes);
+  return ok;
+}
+
 static bool spread_run(job *g) {
   const sizes *z = &g->z;
   const heed_slide *s = &z->slide;
+  sizes turned;
+  if (turned_sizes(z, &turned)) return turned_run(g, &turned);
   int64_t images = s->batch * z->groups;
   int64_t window = s->kernel[0] * s->kernel[1];
   if (images * s->channels == 0) return true;
@@ -392,7 +426,8 @@ static bool spread_run(job *g) {
   g->lines = lines_of(z, g->part * window);
   double work = (double)(z->out * z->rows) * (double)(z->places / g->parts);
   return run(g, images * g->parts, work,
-             g->part * window * g->lines * s->count[1], spread);
+             (size_t)(g->part * window * g->lines * s->count[1]) * g->size,
+             spread);
 }
 
 /***
@@ -497,9 +532,37 @@ static void gather_part(job *g, int64_t batch, int64_t group, int64_t row,
     }
 }
 
+/* The same where no product of matrices is worth while: taps of one channel,
+   summed in vectors whose lanes are added at the end. */
+static void gather_thin(const job *g, int64_t batch, int64_t group,
+                        char *scratch) {
+  const sizes *z = &g->z;
+  int lanes = heed_kernel.lines[g->dtype].lanes;
+  int64_t first = z->slide.batch * batch / g->parts;
+  int64_t last = z->slide.batch * (batch + 1) / g->parts;
+  char *sums = scratch, *rest = at(g, scratch, z->out * z->rows * lanes);
+  char *to = at(g, g->w, (batch * z->groups + group) * z->rows * z->out);
+  memset(sums, 0, (size_t)(rest - sums));
+  for (int64_t b = first; b < last; b++) {
+    int64_t t = b * z->groups + group;
+    heed_convolve_sums(&g->convolve, image_at(g, t), result_at(g, t), sums,
+                       rest);
+  }
+  for (int64_t o = 0; o < z->out; o++)
+    for (int64_t k = 0; k < z->rows; k++)
+      heed_kernel.sum_parts[g->dtype](
+          1, lanes, 1, at(g, sums, (o * z->rows + k) * lanes),
+          at(g, to, k * z->out + o));
+}
+
 static void gather(void *context, int64_t begin, int64_t end, int worker) {
   job *g = context;
   char *columns = g->scratch + (size_t)worker * g->scratch_bytes;
+  if (g->convolve.at) {
+    for (int64_t t = begin; t < end; t++)
+      gather_thin(g, t / g->z.groups, t % g->z.groups, columns);
+    return;
+  }
   int64_t cuts = pieces(g->z.rows, g->part);
   for (int64_t t = begin; t < end; t++) {
     int64_t row = t % cuts * g->part, group = t / cuts % g->z.groups;
@@ -536,9 +599,20 @@ static bool gather_run(job *g, char *to) {
   size_t bytes = (size_t)(all * g->parts) * g->size;
   g->w = heed_mem_alloc(bytes);
   if (!g->w) return false;
+  int64_t elements = g->part * g->lines * s->count[1];
+  if (heed_convolve_is_thin(s, z->out)) {
+    g->part = z->rows;
+    if (!heed_convolve_open(&g->convolve, s, g->dtype, z->out)) {
+      heed_mem_free(g->w, bytes);
+      return false;
+    }
+    elements = z->out * z->rows * heed_kernel.lines[g->dtype].lanes;
+  }
   int64_t tasks = g->parts * z->groups * pieces(z->rows, g->part);
   double work = (double)(all * z->places) * (double)s->batch / (double)tasks;
-  bool ok = run(g, tasks, work, g->part * g->lines * s->count[1], gather);
+  bool ok = run(g, tasks, work,
+                (size_t)elements * g->size + g->convolve.scratch, gather);
+  heed_convolve_close(&g->convolve);
   if (ok) add_parts(g, to);
   heed_mem_free(g->w, bytes);
   return ok;

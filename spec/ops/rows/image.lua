@@ -142,7 +142,8 @@ rows.adaptive_max_pool = {
     {{real {2, 0, 3}, {1, 1}},
       "adaptive_max_pool: x [2 0 3] has no elements to take windows of"},
     {{real {2, 3}, {1, -1}},
-      "adaptive_max_pool: size must have 2 entries of at least 0, got [1 -1]"},
+      "adaptive_max_pool: size must have 2 entries of at least 0, got " ..
+        "[1 -1]"},
   },
 }
 
@@ -214,8 +215,8 @@ rows.batch_norm = {
     {{real {3}, real {3}, real {3}},
       "batch_norm: x must be [N C ..], got float64 [3]"},
     {{real {2, 3}, real {2}, real {3}},
-      "batch_norm: mean must be [3], one number for each channel of x [2 3], " ..
-        "got float64 [2]"},
+      "batch_norm: mean must be [3], one number for each channel of x " ..
+        "[2 3], got float64 [2]"},
     {{real {2, 3}, real {3}, positive {3}, real {1, 3}},
       "batch_norm: weight must be [3], one number for each channel of x " ..
         "[2 3], got float64 [1 3]"},

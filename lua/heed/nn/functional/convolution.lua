@@ -2,6 +2,7 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local pad = require "heed.nn.functional.padding".pad
 local window = require "heed.nn.window"
 
 local ops <const> = core.ops
@@ -139,10 +140,15 @@ end
 
 -- -- transposed convolutions -------------------------------------------------
 
--- The size of the result in one direction.
+-- One direction of the result: its size; what of the padding is left below or
+-- on the right, since output_padding takes it back first; and how many zeros
+-- stand behind the end, where no kernel reaches.
 local function grown(size, kernel, stride, padding, extra, dilation)
-  return (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + extra +
-    1
+  local whole = (size - 1) * stride + dilation * (kernel - 1) + 1
+  local after = math.max(padding - extra, 0)
+  local beyond = math.max(extra - padding, 0)
+  if beyond < stride then return whole - padding - after + beyond, after, 0 end
+  return whole - padding - after, after, beyond
 end
 
 local function transposed(func, x, weight, bias, options, ndim)
@@ -163,14 +169,14 @@ local function transposed(func, x, weight, bias, options, ndim)
   local stride, padding, dilation = window.read(func, kernel, o, ndim)
   local extra <const> = window.pair(func, "output_padding",
     o.output_padding or 0, 0, ndim, 0)
-  local size <const> = {}
+  local size <const>, zeros <const> = {}, {}
   for d = 1, 2 do
     if extra[d] > 0 and extra[d] >= math.max(stride[d], dilation[d]) then
       check.fail("%s: output_padding must be less than stride or dilation, " ..
         "got %d", func, extra[d])
     end
-    size[d] = grown(image:size(2 + d), kernel[d], stride[d], padding[d],
-      extra[d], dilation[d])
+    size[d], padding[d + 2], zeros[d] = grown(image:size(2 + d), kernel[d],
+      stride[d], padding[d], extra[d], dilation[d])
     if size[d] < 1 or image:size(2 + d) < 1 then
       check.fail("%s: x %s gives no result with padding %d", func,
         check.shape(x.shape), padding[d])
@@ -178,6 +184,7 @@ local function transposed(func, x, weight, bias, options, ndim)
   end
   local y = ops.convolution_input(image, weight, size, stride, padding,
     dilation, groups)
+  if zeros[1] + zeros[2] > 0 then y = pad(y, {0, zeros[2], 0, zeros[1]}) end
   if bias ~= nil then y = y + ops.reshape(bias, {out, 1, 1}) end
   return back(y)
 end
