@@ -75,15 +75,16 @@ describe("max_pool", function()
     assert.equal("max_pool2d: a window of 7 x 2, dilated by 1 x 1, does not " ..
       "fit into images of 5 x 6 with padding",
       message(F.max_pool2d, X, {7, 2}))
-    assert.equal("max_pool1d: x must be [B C L] or [C L], got tensor float32 " ..
-      "[1 2 5 6]", message(F.max_pool1d, X, 2))
+    assert.equal("max_pool1d: x must be [B C L] or [C L], got tensor " ..
+      "float32 [1 2 5 6]", message(F.max_pool1d, X, 2))
     assert.equal('max_pool2d: unknown option "strides"; known: ceil_mode, ' ..
       "dilation, padding, return_indices, stride",
       message(F.max_pool2d, X, 2, {strides = 1}))
     assert.equal("max_pool2d: ceil_mode must be a boolean, got 1",
       message(F.max_pool2d, X, 2, {ceil_mode = 1}))
     assert.equal("max_unpool: index must be 1..4, an element of a plane, " ..
-      "got 9", message(F.max_unpool2d, heed.ones(1, 1, 1), heed.tensor {{{9}}}, 2))
+      "got 9", message(F.max_unpool2d, heed.ones(1, 1, 1),
+        heed.tensor {{{9}}}, 2))
   end)
 end)
 

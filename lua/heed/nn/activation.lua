@@ -48,9 +48,10 @@ local function tuned(name, op, ...)
     end
   end
 
+  local a <const>, b <const> = names[1], names[2]
   function class:forward(x)
-    local a, b = names[1], names[2]
-    return op(x, self[a], b and self[b])
+    if b then return op(x, self[a], self[b]) end
+    return op(x, self[a])
   end
 
   function class:extra()
