@@ -77,6 +77,103 @@ describe("Embedding", function()
   end)
 end)
 
+describe("Embedding, further:", function()
+  local ids <const> = heed.tensor {1, 3, 3}
+  local function table_of()
+    return ((heed.arange(0, 11) * 5) % 11 - 5):to "float32":reshape(4, 3)
+  end
+
+  it("shortens rows that are looked up", function() -- as PyTorch does
+    local layer = nn.Embedding(4, 3, {max_norm = 1.5})
+    layer.weight:detach():copy_(table_of())
+    local y = layer(ids)
+    near(y, {{-1.0606601, 0, 1.0606601}, {0.9594032, -0.9594032, 0.6396021},
+      {0.9594032, -0.9594032, 0.6396021}})
+    near(layer.weight, {{-1.0606601, 0, 1.0606601}, {-1, 4, -2},
+      {0.9594032, -0.9594032, 0.6396021}, {-4, 1, -5}})
+    y:sum():backward()
+    near(layer.weight.grad, {{1, 1, 1}, {0, 0, 0}, {2, 2, 2}, {0, 0, 0}})
+    local other = nn.Embedding(4, 3, {max_norm = 1.5, norm_type = 1})
+    other.weight:detach():copy_(table_of())
+    near(other(heed.tensor {4}), {{-0.6, 0.15, -0.75}})
+  end)
+
+  it("is made of a table, frozen or not", function()
+    local weight = table_of()
+    local layer = nn.Embedding.from_pretrained(weight, {padding_idx = -1})
+    near(layer(ids), {{-5, 0, 5}, {3, -3, 2}, {3, -3, 2}}, 0)
+    assert.is_false(layer.weight.requires_grad)
+    assert.equal(12, layer:num_parameters())
+    assert.equal(0, layer:num_parameters {trainable = true})
+    assert.equal("Embedding(4, 3, padding_idx = 4): weight [4 3] frozen = 12",
+      tostring(layer))
+    local trained = nn.Embedding.from_pretrained(weight, {freeze = false})
+    assert.is_true(trained.weight.requires_grad)
+    assert.equal("from_pretrained: weight must be [num_embeddings " ..
+      "embedding_dim], got tensor float32 [3]",
+      message(nn.Embedding.from_pretrained, heed.ones(3)))
+  end)
+
+  it("is saved once with the linear layer that shares it", function()
+    local net = nn.Sequential(nn.Embedding(5, 4),
+      nn.Linear(4, 5, {bias = false}))
+    net[2].weight = net[1].weight
+    local names = {}
+    for name in pairs(net:state_dict()) do names[#names + 1] = name end
+    assert.same({"0.weight"}, names)
+    local copy = net:clone()
+    assert.is_true(rawequal(copy[1].weight, copy[2].weight))
+    copy:load_state_dict(net:state_dict())
+    near(copy(heed.tensor {2}), net(heed.tensor {2}):totable(), 0)
+  end)
+
+  it("refuses what makes no sense", function()
+    assert.equal("Embedding: max_norm must be a number of at least 0, got -1",
+      message(nn.Embedding, 3, 2, {max_norm = -1}))
+    assert.equal("Sequential[1].Embedding: ids [1], position [1]: must be " ..
+      "1..3 (a row of weight [3 2]), got 4",
+      message(nn.Sequential(nn.Embedding(3, 2)), heed.tensor {4}))
+  end)
+end)
+
+describe("Bilinear", function()
+  it("gives a W_o b + bias_o", function() -- as PyTorch does
+    local function make(shape, step, period)
+      local n = 1
+      for _, size in ipairs(shape) do n = n * size end
+      return ((heed.arange(0, n - 1) * step) % period - period // 2)
+        :to "float32":reshape(shape)
+    end
+    local layer = nn.Bilinear(3, 4, 2)
+    layer:load_state_dict {weight = make({2, 3, 4}, 5, 9),
+      bias = heed.tensor {1.0, -1}}
+    near(layer(make({2, 3}, 5, 11), make({2, 4}, 3, 7)),
+      {{26, -21}, {-108, 31}})
+    assert.same({2}, layer(heed.ones(3), heed.ones(4)).shape)
+    assert.same({0, 2}, layer(heed.ones(0, 3), heed.ones(0, 4)).shape)
+    assert.equal(24, nn.Bilinear(3, 4, 2, {bias = false}):num_parameters())
+  end)
+
+  it("has gradients", function()
+    local sample <const> = require "spec.support.sample"
+    local gradient <const> = require "spec.support.gradient"
+    gradient.check(function(args) return F.bilinear(table.unpack(args)) end,
+      {sample.real {2, 3}, sample.other {2, 2}, sample.real {2, 3, 2},
+        sample.positive {2}})
+  end)
+
+  it("refuses what does not fit", function()
+    local layer = nn.Sequential(nn.Bilinear(3, 4, 2))[1]
+    assert.equal("Bilinear: a [2 4] must end in 3, a size of weight [2 3 4]",
+      message(layer, heed.ones(2, 4), heed.ones(2, 4)))
+    assert.equal("Bilinear: a [2 3] and b [5 4] must have the same sizes " ..
+      "before the last", message(layer, heed.ones(2, 3), heed.ones(5, 4)))
+    assert.equal("bilinear: bias must be [2], got tensor float32 [3]",
+      message(F.bilinear, heed.ones(3), heed.ones(4), heed.ones(2, 3, 4),
+        heed.ones(3)))
+  end)
+end)
+
 describe("LayerNorm", function()
   it("normalises the last dimensions", function()
     local y = nn.LayerNorm({2, 2}, {eps = 0})(heed.tensor {{{1., 2}, {3, 4}}})

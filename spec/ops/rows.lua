@@ -23,8 +23,8 @@ local rows = {}
 for _, family in ipairs {
   "arithmetic", "maths", "activation", "choose", "compare", "convert", "make",
   "shape", "index", "order",
-  "reduce", "softmax", "network", "attention", "additive", "random", "optim",
-  "linalg",
+  "reduce", "softmax", "network", "image", "attention", "additive", "random",
+  "optim", "linalg",
 } do
   for name, row in pairs(require("spec.ops.rows." .. family)) do
     assert(not rows[name], "two rows for " .. name)

@@ -15,6 +15,8 @@
 #include "heed.h"
 #include "kernel/additive.h"
 #include "kernel/attention.h"
+#include "kernel/lines.h"
+#include "kernel/pool.h"
 #include "kernel/recurrent.h"
 #include "kernel/reduce.h"
 #include "kernel/scan.h"
@@ -198,6 +200,8 @@ typedef struct heed_kernels {
   /* recurrent.c: a step of one row; the floats */
   heed_cell_fwd *cell_fwd[HEED_NCELL][HEED_NDTYPE];
   heed_cell_bwd *cell_bwd[HEED_NCELL][HEED_NDTYPE];
+  heed_line_loops lines[HEED_NDTYPE]; /* lines.c; the floats */
+  heed_pool_loops pool[HEED_NDTYPE];  /* pool.c; the floats */
 } heed_kernels;
 
 /* The table in use; set by heed_kernels_select. */

@@ -2,7 +2,9 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local F = require "heed.nn.functional"
 local Module = require "heed.nn.module"
+local parameter = require "heed.nn.parameter"
 
 local ops <const> = core.ops
 
@@ -16,10 +18,59 @@ local function plain(name, op)
 end
 
 plain("ReLU", ops.relu)
+plain("ReLU6", F.relu6)
 plain("SiLU", ops.silu)
+plain("Mish", ops.mish)
+plain("SELU", F.selu)
 plain("Tanh", ops.tanh)
+plain("Tanhshrink", F.tanhshrink)
 plain("Sigmoid", ops.sigmoid)
+plain("LogSigmoid", ops.logsigmoid)
+plain("Hardsigmoid", ops.hardsigmoid)
+plain("Hardswish", ops.hardswish)
+plain("Softsign", F.softsign)
 plain("Identity", function(x) return x end)
+
+-- A module for an op of one tensor and numbers: {name, default}, in order, as
+-- it is called with them by position or in one table. A default of nil: must
+-- be given.
+local function tuned(name, op, ...)
+  local class <const>, settings <const> = Module:extend(name), {...}
+  local names <const> = {}
+  for i, setting in ipairs(settings) do names[i] = setting[1] end
+
+  function class:init(...)
+    local given = table.pack(check.arguments(name, names, ...))
+    for i, setting in ipairs(settings) do
+      local value = given[i]
+      if value == nil then value = setting[2] end
+      self[setting[1]] = check.number(name, setting[1], value)
+    end
+  end
+
+  local a <const>, b <const> = names[1], names[2]
+  function class:forward(x)
+    if b then return op(x, self[a], self[b]) end
+    return op(x, self[a])
+  end
+
+  function class:extra()
+    local parts = {}
+    for i, key in ipairs(names) do parts[i] = ("%.14g"):format(self[key]) end
+    return table.concat(parts, ", ")
+  end
+
+  activation[name] = class
+end
+
+tuned("LeakyReLU", ops.leaky_relu, {"negative_slope", 0.01})
+tuned("ELU", ops.elu, {"alpha", 1.0})
+tuned("CELU", F.celu, {"alpha", 1.0})
+tuned("Softplus", ops.softplus, {"beta", 1.0}, {"threshold", 20.0})
+tuned("Hardtanh", ops.hardtanh, {"min_val", -1.0}, {"max_val", 1.0})
+tuned("Hardshrink", ops.hardshrink, {"lambd", 0.5})
+tuned("Softshrink", ops.softshrink, {"lambd", 0.5})
+tuned("Threshold", ops.threshold, {"threshold"}, {"value"})
 
 --- x times the part of the normal distribution below x.
 -- @function GELU
@@ -51,7 +102,42 @@ local function along(name, op)
 end
 
 along("Softmax", ops.softmax)
+along("Softmin", F.softmin)
 along("LogSoftmax", ops.log_softmax)
+along("GLU", F.glu)
+
+--- The softmax over the channels of images.
+-- @function Softmax2d
+-- @usage local y = nn.Softmax2d()(x) -- [B C H W] or [C H W]
+plain("Softmax2d", function(x)
+  check.tensor("Softmax2d", "x", x)
+  if x.ndim ~= 3 and x.ndim ~= 4 then
+    check.fail("Softmax2d: x must be [B C H W] or [C H W], got %s",
+      check.show(x))
+  end
+  return ops.softmax(x, -3)
+end)
+
+--- x where it is positive, else x times a learned weight.
+-- @function PReLU
+-- @tparam[opt=1] integer num_parameters 1, or one weight for each channel
+-- @tparam[opt] table options `init`: first value of the weight, 0.25
+-- @usage local y = nn.PReLU(8)(x) -- [N 8 ..]
+local PReLU = Module:extend("PReLU")
+activation.PReLU = PReLU
+
+function PReLU:init(num_parameters, options)
+  local n = check.integer("PReLU", "num_parameters",
+    num_parameters == nil and 1 or num_parameters, 1)
+  local o = check.options("PReLU", options, {init = 0.25})
+  self.num_parameters = n
+  self.weight = parameter.of(ops.full({n},
+    check.number("PReLU", "init", o.init), "float32"))
+end
+
+function PReLU:forward(x) return F.prelu(x, self.weight) end
+
+function PReLU:extra() return ("%d"):format(self.num_parameters) end
 
 local by_name <const> = {
   relu = ops.relu, gelu = ops.gelu, silu = ops.silu, tanh = ops.tanh,

@@ -171,6 +171,15 @@ function F.softsign(x)
   return ops.div(check.tensor("softsign", "x", x), ops.add(ops.abs(x), 1))
 end
 
+--- The softmax of -x.
+-- @param x float tensor
+-- @tparam[opt] integer dim the last by default
+-- @return tensor like x
+-- @usage F.softmin(heed.tensor {1.0, 1.0}) --> 0.5 0.5
+function F.softmin(x, dim)
+  return ops.softmax(ops.neg(check.tensor("softmin", "x", x)), dim)
+end
+
 --- x - tanh(x).
 -- @param x float tensor
 -- @return tensor like x
@@ -231,6 +240,7 @@ end
 for _, family in ipairs {
   "masked", "additive", "linear_attention", "pattern", "convolution",
   "classes", "ctc", "regression", "ranking",
+  "pooling", "padding", "norm", "dropout", "bilinear",
 } do
   for name, f in pairs(require("heed.nn.functional." .. family)) do
     F[name] = f

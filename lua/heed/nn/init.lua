@@ -27,9 +27,10 @@ local nn = {
   ModuleList = require "heed.nn.module_list",
 
   Linear = require "heed.nn.linear",
-  Conv2d = require "heed.nn.conv2d",
+  Bilinear = require "heed.nn.bilinear",
   Embedding = require "heed.nn.embedding",
   LayerNorm = require "heed.nn.layer_norm",
+  RMSNorm = require "heed.nn.rms_norm",
   Dropout = require "heed.nn.dropout",
   PositionalEncoding = require "heed.nn.positional_encoding",
   LearnedPositionalEncoding = require "heed.nn.learned_positional_encoding",
@@ -66,5 +67,12 @@ for name, class in pairs(activation) do
   if name ~= "read" then nn[name] = class end
 end
 for name, class in pairs(loss) do nn[name] = class end
+for _, family in ipairs {
+  "convolution", "pooling", "reshaping", "channel_norm", "channel_dropout",
+} do
+  for name, class in pairs(require("heed.nn." .. family)) do
+    nn[name] = class
+  end
+end
 
 return nn

@@ -12,16 +12,18 @@ local LayerNorm = Module:extend("LayerNorm")
 
 local OPTIONS <const> = {eps = 1e-5, elementwise_affine = true, bias = true}
 
-local function read_shape(shape)
+--- The sizes of a normalized shape, given as a number or a list; `name` is
+-- that of the class, for messages.
+function LayerNorm.read_shape(name, shape)
   if type(shape) ~= "table" then
-    return {check.integer("LayerNorm", "normalized_shape", shape, 0)}
+    return {check.integer(name, "normalized_shape", shape, 0)}
   end
   local sizes = {}
   for i = 1, #shape do
-    sizes[i] = check.integer("LayerNorm", "normalized_shape", shape[i], 0)
+    sizes[i] = check.integer(name, "normalized_shape", shape[i], 0)
   end
   if #sizes == 0 then
-    check.fail("LayerNorm: normalized_shape must have at least one size")
+    check.fail("%s: normalized_shape must have at least one size", name)
   end
   return sizes
 end
@@ -34,7 +36,7 @@ end
 -- @usage local y = nn.LayerNorm(16)(x) -- [.. 16] -> [.. 16]
 function LayerNorm:init(normalized_shape, options)
   local o = check.options("LayerNorm", options, OPTIONS)
-  self.normalized_shape = read_shape(normalized_shape)
+  self.normalized_shape = LayerNorm.read_shape("LayerNorm", normalized_shape)
   self.eps = check.number("LayerNorm", "eps", o.eps, 0)
   if not o.elementwise_affine then return end
   self.weight = parameter.ones(table.unpack(self.normalized_shape))

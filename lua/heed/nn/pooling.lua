@@ -1,0 +1,96 @@
+--- Pooling as modules: see the functions of the same names in `F`.
+
+local check = require "heed.check"
+local functional = require "heed.nn.functional.pooling"
+local Module = require "heed.nn.module"
+local window = require "heed.nn.window"
+
+local layers = {}
+
+local function text(value)
+  if type(value) ~= "table" then return tostring(value) end
+  return table.concat(value, "x")
+end
+
+-- A module for a function of x, a size and options; a first call with a
+-- wrong option would raise, so the names are checked when it is made.
+local function define(name, what, f, ndim, keys)
+  local class <const> = Module:extend(name)
+  function class:init(size, options)
+    window.pair(name, what, size, 1, ndim, 1)
+    check.keys(name, options, keys)
+    self[what], self.options = size, options
+  end
+  function class:forward(x) return f(x, self[what], self.options) end
+  function class:extra() return text(self[what]) end
+  layers[name] = class
+end
+
+local MAX <const> = {
+  stride = true, padding = true, dilation = true, ceil_mode = true,
+  return_indices = true,
+}
+local AVG <const> = {
+  stride = true, padding = true, ceil_mode = true, count_include_pad = true,
+  divisor_override = true,
+}
+local UNPOOL <const> = {stride = true, padding = true}
+local INDICES <const> = {return_indices = true}
+
+--- The largest element of each window.
+-- @function MaxPool2d
+-- @param kernel sizes of the window: an integer or {down, across}
+-- @tparam[opt] table options `stride` (the kernel), `padding`, `dilation`,
+-- `ceil_mode`, `return_indices`; see `F.max_pool2d`. `MaxPool1d` is the same
+-- for lines
+-- @usage local y = nn.MaxPool2d(2)(x) -- [B C H W]: [B C H/2 W/2]
+
+--- The mean of each window.
+-- @function AvgPool2d
+-- @param kernel sizes of the window: an integer or {down, across}
+-- @tparam[opt] table options `stride` (the kernel), `padding`, `ceil_mode`,
+-- `count_include_pad`, `divisor_override`; see `F.avg_pool2d`. `AvgPool1d` is
+-- the same for lines
+-- @usage local y = nn.AvgPool2d(3, {stride = 1, padding = 1})(x)
+
+--- The mean of each of `size` even parts.
+-- @function AdaptiveAvgPool2d
+-- @param size an integer or {down, across}; `AdaptiveAvgPool1d` is the same
+-- for lines
+-- @usage local y = nn.AdaptiveAvgPool2d(1)(x) -- [B C H W]: [B C 1 1]
+
+--- The largest element of each of `size` even parts.
+-- @function AdaptiveMaxPool2d
+-- @param size an integer or {down, across}
+-- @tparam[opt] table options `return_indices`; `AdaptiveMaxPool1d` is the same
+-- for lines
+-- @usage local y = nn.AdaptiveMaxPool2d(1)(x) -- [B C H W]: [B C 1 1]
+for ndim = 1, 2 do
+  local d <const> = ndim .. "d"
+  define("MaxPool" .. d, "kernel", functional["max_pool" .. d], ndim, MAX)
+  define("AvgPool" .. d, "kernel", functional["avg_pool" .. d], ndim, AVG)
+  define("AdaptiveAvgPool" .. d, "size", functional["adaptive_avg_pool" .. d],
+    ndim, {})
+  define("AdaptiveMaxPool" .. d, "size", functional["adaptive_max_pool" .. d],
+    ndim, INDICES)
+end
+
+--- Puts elements back to where a maximum was found.
+-- @function MaxUnpool2d
+-- @param kernel sizes of the window: an integer or {down, across}
+-- @tparam[opt] table options `stride`, `padding`; see `F.max_unpool2d`.
+-- `MaxUnpool1d` is the same for lines
+-- @usage local x = nn.MaxUnpool2d(2)(y, index)
+for ndim = 1, 2 do
+  local name <const> = ("MaxUnpool%dd"):format(ndim)
+  local unpool <const> = functional[("max_unpool%dd"):format(ndim)]
+  define(name, "kernel", nil, ndim, UNPOOL)
+  local class <const> = layers[name]
+  function class:forward(x, index, output_size)
+    local o <const> = self.options or {}
+    return unpool(x, index, self.kernel, {stride = o.stride,
+      padding = o.padding, output_size = output_size})
+  end
+end
+
+return layers
