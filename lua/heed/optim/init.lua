@@ -12,8 +12,14 @@ local adam = require "heed.optim.adam"
 local clip = require "heed.optim.clip"
 
 local optim = {
+  Adafactor = require "heed.optim.adafactor",
+  Adagrad = require "heed.optim.adagrad",
   Adam = adam.Adam,
   AdamW = adam.AdamW,
+  Adamax = require "heed.optim.adamax",
+  LAMB = require "heed.optim.lamb",
+  Lion = require "heed.optim.lion",
+  RMSprop = require "heed.optim.rmsprop",
   SGD = require "heed.optim.sgd",
   clip_grad_norm_ = clip.clip_grad_norm_,
   clip_grad_value_ = clip.clip_grad_value_,
