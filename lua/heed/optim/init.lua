@@ -10,6 +10,7 @@ require "heed" -- tensors have their methods and operators from there
 
 local adam = require "heed.optim.adam"
 local clip = require "heed.optim.clip"
+local plateau = require "heed.optim.plateau"
 
 local optim = {
   Adafactor = require "heed.optim.adafactor",
@@ -23,10 +24,13 @@ local optim = {
   SGD = require "heed.optim.sgd",
   clip_grad_norm_ = clip.clip_grad_norm_,
   clip_grad_value_ = clip.clip_grad_value_,
+  ReduceLROnPlateau = plateau.ReduceLROnPlateau,
 }
 
-for name, schedule in pairs(require "heed.optim.schedule") do
-  optim[name] = schedule
+for _, part in ipairs {"decay", "warmup", "one_cycle", "joined"} do
+  for name, schedule in pairs(require("heed.optim." .. part)) do
+    optim[name] = schedule
+  end
 end
 
 return optim
