@@ -1,4 +1,5 @@
---- optim: optimisers, schedules of their rates, clipping of gradients.
+--- optim: optimisers, schedules of their rates, clipping of gradients, averages
+-- of weights.
 --
 --     local optimizer = optim.AdamW(net:parameters(), {lr = 1e-3})
 --     optimizer:zero_grad()
@@ -9,6 +10,7 @@
 require "heed" -- tensors have their methods and operators from there
 
 local adam = require "heed.optim.adam"
+local average = require "heed.optim.average"
 local clip = require "heed.optim.clip"
 local plateau = require "heed.optim.plateau"
 
@@ -24,6 +26,8 @@ local optim = {
   SGD = require "heed.optim.sgd",
   clip_grad_norm_ = clip.clip_grad_norm_,
   clip_grad_value_ = clip.clip_grad_value_,
+  ExponentialMovingAverage = average.ExponentialMovingAverage,
+  StochasticWeightAverage = average.StochasticWeightAverage,
   ReduceLROnPlateau = plateau.ReduceLROnPlateau,
 }
 
