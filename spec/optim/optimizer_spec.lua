@@ -187,15 +187,20 @@ describe("an optimiser", function()
 
   it("goes on from a saved state, bit for bit", function()
     local grads = {0.5, -3, 0.1, 2}
-    for name, options in pairs {Adam = {amsgrad = true},
-      AdamW = {betas = {0.5, 0.7}}, SGD = {momentum = 0.9}} do
+    for name, options in pairs {
+      Adam = {amsgrad = true}, AdamW = {betas = {0.5, 0.7}}, Adamax = {},
+      SGD = {momentum = 0.9}, RMSprop = {centered = true, momentum = 0.9},
+      Adagrad = {lr_decay = 0.1}, Adafactor = {}, LAMB = {weight_decay = 0.1},
+      Lion = {weight_decay = 0.1},
+    } do
       local function start()
-        local p = parameter {1., 2}
+        local p = parameter {{1., 2}, {-3, 4}}
         return p, optim[name]({p}, options)
       end
       local function run(p, optimizer, from, to)
         for i = from, to do
-          p.grad = heed.tensor({grads[i], -grads[i]}, {dtype = "float64"})
+          local g = grads[i]
+          p.grad = heed.tensor({{g, -g}, {2 * g, g}}, {dtype = "float64"})
           optimizer:step()
         end
       end
@@ -227,8 +232,8 @@ describe("an optimiser", function()
     wide.grad = heed.ones({2}, "float64")
     local other = optim.Adam({wide})
     other:step()
-    assert.matches("^load_state_dict: 1%.exp_avg%S* must be %[1%] like its " ..
-      "parameter, got %[2%]$", message(adam.load_state_dict, adam,
+    assert.matches("^load_state_dict: 1%.exp_avg%S* must be %[1%] for a " ..
+      "parameter %[1%], got %[2%]$", message(adam.load_state_dict, adam,
         other:state_dict()))
   end)
 
@@ -237,8 +242,11 @@ describe("an optimiser", function()
     assert.equal("Adam: params is empty", message(optim.Adam, {}))
     assert.equal("Adam: params[1] must be a tensor, got 3",
       message(optim.Adam, {3}))
-    assert.equal("Adam: params[1] must be a float tensor that no op made, " ..
-      "got a result", message(optim.Adam, {p * 2}))
+    assert.equal("Adam: params[1] must be a float32 or float64 tensor " ..
+      "that no op made, got a result", message(optim.Adam, {p * 2}))
+    assert.equal("SGD: params[1] must be a float32 or float64 tensor that " ..
+      "no op made, got tensor bfloat16 [2]",
+      message(optim.SGD, {heed.zeros({2}, "bfloat16")}))
     assert.equal("Adam: params[2] is given twice",
       message(optim.Adam, {p, p}))
     assert.equal("Adam: params must be a table, got tensor float64 [1]",
@@ -249,29 +257,6 @@ end)
 describe("the ops of optimisers", function()
   local ops = heed.core.ops
 
-  it("refuse what does not fit", function()
-    local x, y = heed.zeros(2), heed.zeros(3)
-    assert.equal("adam_: grad must be float32 [2] like x, got float32 [3]",
-      message(function()
-        ops.adam_(x, y, x, x, nil, 1, 1, 0.9, 0.9, 1e-8, 0)
-      end))
-    assert.equal("adam_: step must be at least 1, got 0", message(function()
-      ops.adam_(x, x, x:clone(), x:clone(), nil, 0, 1, 0.9, 0.9, 1e-8, 0)
-    end))
-    assert.equal("sgd_: x must be float32 or float64, got int64 [2]",
-      message(function()
-        local i = heed.zeros({2}, "int64")
-        ops.sgd_(i, i, nil, 1, 0, 0, 0, false)
-      end))
-    assert.equal("joint_norm: tensors[2] must be float32 or float64, got " ..
-      "int64 [1]", message(function()
-        ops.joint_norm({x, heed.zeros({1}, "int64")})
-      end))
-    assert.equal("joint_norm: p must be above 0, got 0", message(function()
-      ops.joint_norm({x}, 0)
-    end))
-  end)
-
   it("take state of any layout, and change it", function()
     local function zeros() return heed.zeros(3, 2) end
     local g = heed.randn(3, 2)
@@ -279,15 +264,22 @@ describe("the ops of optimisers", function()
     local y, turned = zeros(), {}
     for i = 1, 3 do turned[i] = heed.zeros(2, 3):transpose() end
     for t = 1, 2 do
-      ops.adam_(x, g, m, v, top, t, 1, 0.9, 0.9, 1e-8, 0.1)
-      ops.adam_(y, g, turned[1], turned[2], turned[3], t, 1, 0.9, 0.9, 1e-8,
-        0.1)
+      ops.adam_({x, g, m, v, top}, t, 1, 0.9, 0.9, 1e-8, 0.1, false, true)
+      ops.adam_({y, g, turned[1], turned[2], turned[3]}, t, 1, 0.9, 0.9, 1e-8,
+        0.1, false, true)
     end
     near(y, x, 0)
     near(turned[1], m, 0)
     near(turned[2], v, 0)
     near(turned[3], top, 0)
     assert.is_true(m:abs():min():item() > 0)
+  end)
+
+  it("return the very tensor that is first in the list", function()
+    local x = heed.ones(2)
+    assert.is_true(rawequal(x, ops.joint_scale_({x, heed.ones(3)}, 2)))
+    near(x, {2, 2}, 0)
+    near(ops.joint_scale_({tensors = {x}, factor = 2}), {4, 4}, 0)
   end)
 
   it("take the norm of all tensors together", function()

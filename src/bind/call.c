@@ -326,6 +326,20 @@ static int give_results(lua_State *L, const heed_call *c, int top,
   return c->nout;
 }
 
+/* Pushes what an op in place overwrites first: its first argument, or the
+   first tensor of that list. Pushes nothing and returns false for another op,
+   and where it is given by name. */
+static bool push_overwritten(lua_State *L, const heed_op *op) {
+  if (!op->twin && !op->rule->in_place) return false;
+  bool list = lua_istable(L, 1);
+  if (list) lua_rawgeti(L, 1, 1);
+  else if (lua_gettop(L) > 0) lua_pushvalue(L, 1);
+  else return false;
+  if (heed_bind_find(L, -1)) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
 /* upvalue 1: the op; 2: the metatable of tensors */
 static int call_op(lua_State *L) {
   const heed_op *op = lua_touserdata(L, lua_upvalueindex(1));
@@ -342,7 +356,7 @@ static int call_op(lua_State *L) {
   }
   heed_tensor **box[HEED_MAX_OUT];
   /* an op in place returns the very value that it was given */
-  bool in_place = (op->twin || op->rule->in_place) && heed_bind_find(L, 1);
+  bool in_place = push_overwritten(L, op);
   if (!in_place)
     for (int k = 0; k < op->nreturn; k++)
       box[k] = heed_bind_box_of(L, lua_upvalueindex(2));
@@ -356,7 +370,7 @@ static int call_op(lua_State *L) {
   if (!ok) return heed_bind_raise(L);
   if (!in_place) return give_results(L, &c, r.top, box);
   heed_tensor_drop(c.out[0]);
-  lua_settop(L, 1);
+  lua_settop(L, r.top + 1);
   return 1;
 }
 

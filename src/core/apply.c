@@ -137,6 +137,11 @@ static heed_tensor *cast(heed_tensor *t, heed_dtype dtype) {
   return heed_op_run("to", &t, 1, &(heed_attr){.i = dtype});
 }
 
+/* Is input i in a set? Of the long list of an op all are, or none. */
+static bool in_set(uint32_t set, int i) {
+  return i < 32 ? set >> i & 1 : set == HEED_ALWAYS;
+}
+
 /* The dtype that the inputs of a promoting op meet in. A plain number gives
    way to a tensor of its kind (integer or float), and an integer number to
    any tensor but bool. */
@@ -145,7 +150,7 @@ static heed_dtype common_dtype(const heed_call *c) {
   heed_dtype tensors = HEED_BOOL, numbers = HEED_BOOL;
   bool any = false;
   for (int i = 0; i < c->nin; i++) {
-    if (!c->in[i] || rule->fixed & HEED_NEED(i)) continue;
+    if (!c->in[i] || in_set(rule->fixed, i)) continue;
     heed_dtype d = c->in[i]->dtype;
     if (c->in[i]->weak) {
       numbers = heed_dtype_join(numbers, d);
@@ -167,7 +172,7 @@ static heed_dtype common_dtype(const heed_call *c) {
 }
 
 static bool takes_halves(const heed_rule *rule, int i) {
-  return rule->moves || rule->halves & HEED_NEED(i);
+  return rule->moves || in_set(rule->halves, i);
 }
 
 /* The dtype that input i is computed in, `common` being that of promoting
@@ -175,7 +180,7 @@ static bool takes_halves(const heed_rule *rule, int i) {
 static heed_dtype dtype_of(const heed_call *c, int i, heed_dtype common) {
   const heed_rule *rule = c->op->rule;
   heed_dtype d = c->in[i]->dtype;
-  if (rule->promote && !(rule->fixed & HEED_NEED(i))) return common;
+  if (rule->promote && !in_set(rule->fixed, i)) return common;
   return heed_dtype_is_half(d) && !takes_halves(rule, i) ? HEED_FLOAT32 : d;
 }
 
@@ -187,7 +192,7 @@ static bool inputs_fit(const heed_call *c) {
     if (!c->in[i]) continue;
     heed_dtype d = c->in[i]->dtype;
     if (heed_dtype_is_half(d) && !takes_halves(rule, i)) return false;
-    if (!rule->promote || rule->fixed & HEED_NEED(i)) continue;
+    if (!rule->promote || in_set(rule->fixed, i)) continue;
     if (first == HEED_NDTYPE) first = d;
     else if (d != first) return false;
   }
@@ -220,10 +225,7 @@ static bool allocate(heed_call *c) {
   return true;
 }
 
-/* May input in_place - 1 be overwritten? No place of it may be two elements,
-   and no gradient may be lost. */
-static bool check_in_place(const heed_call *c) {
-  int i = c->in_place - 1;
+bool heed_check_writable(const heed_call *c, int i) {
   const heed_tensor *t = c->in[i];
   const char *name = heed_input_name(c, i);
   if (heed_tensor_is_folded(t))
@@ -303,8 +305,8 @@ static bool run(heed_call *c) {
   c->before = NULL;
   memset(c->out, 0, sizeof c->out);
   if (!c->op->rule->check(c)) return false;
-  if (c->in_place &&
-      !(check_in_place(c) && check_twin(c) && save_before(c)))
+  if (c->in_place && !(heed_check_writable(c, c->in_place - 1) &&
+                       check_twin(c) && save_before(c)))
     return false;
   bool ok = compute(c);
   if (c->before) heed_tensor_drop(c->before);
@@ -430,7 +432,9 @@ static bool run_over_x(heed_call *c) {
 /* Halves are for storage: only what moves elements may write to them. */
 static bool check_written_dtype(const heed_call *c) {
   int i = c->in_place - 1;
-  if (c->op->rule->moves || !heed_dtype_is_half(c->in[i]->dtype)) return true;
+  if (i >= c->nin || !heed_dtype_is_half(c->in[i]->dtype) ||
+      takes_halves(c->op->rule, i))
+    return true;
   return heed_fail("%s: %s must be float32 or float64, got %s", c->op->name,
                    heed_input_name(c, i), heed_tensor_text(c->in[i]));
 }

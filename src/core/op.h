@@ -73,7 +73,8 @@ typedef struct heed_rule {
   int in_place;   /* the result is input in_place - 1 itself, overwritten */
   bool moves;     /* only moves elements: takes float16 and bfloat16 as they
                      are, which other ops get as float32 ... */
-  uint32_t halves; /* ... but for these (HEED_NEED), taken as they are */
+  uint32_t halves; /* ... but for these (HEED_NEED; HEED_ALWAYS for all of a
+                      list), taken as they are */
   bool elementwise; /* forward may write a result of any strides, which may be
                        input 0 itself */
 } heed_rule;
@@ -126,6 +127,9 @@ bool heed_want_float(const heed_call *c, int i);
 bool heed_want_dtype(const heed_call *c, int i, heed_dtype dtype);
 bool heed_want_ndim(const heed_call *c, int i, int least);
 const char *heed_input_name(const heed_call *c, int i);
+/* May input i be overwritten? No place of it may be two elements, and no
+   gradient may be lost. */
+bool heed_check_writable(const heed_call *c, int i);
 
 /* Turns an axis that may count from the end (-1: the last) into 0 .. ndim-1,
    or fails in the words of the user, who counts from 1. */

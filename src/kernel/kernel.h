@@ -79,14 +79,29 @@ typedef enum heed_tuned {
   HEED_NTUNED
 } heed_tuned;
 
-/* The numbers of a step; how they meet is told in optim.c. */
-typedef struct heed_adam {
-  double sign, decay, new1, new2, keep, rate, root, eps;
-} heed_adam;
-typedef struct heed_sgd {
-  double sign, decay, old, fresh, rate, momentum;
-  bool nesterov;
-} heed_sgd;
+/* Steps of optimisers, and the numbers of one; how they meet is told in
+   optim.c. */
+typedef enum heed_stepper {
+  HEED_STEP_adam,
+  HEED_STEP_adamax,
+  HEED_STEP_sgd,
+  HEED_STEP_rmsprop,
+  HEED_STEP_adagrad,
+  HEED_STEP_lion,
+  HEED_STEP_lamb_direction,
+  HEED_STEP_lamb,
+  HEED_STEP_adafactor_moments,
+  HEED_STEP_adafactor_direction,
+  HEED_STEP_adafactor,
+  HEED_NSTEP
+} heed_stepper;
+#define HEED_STEP_TENSORS 5
+typedef struct heed_step {
+  double sign, decay, keep, rate, new1, new2, old, fresh, momentum, scale,
+      root, eps;
+  bool extra;
+} heed_step;
+typedef void heed_loop_step(int64_t n, void *const *t, const heed_step *how);
 
 /* The loops of matrix products, told in gemm_tile.h. */
 typedef void heed_gemm_tile(int64_t k, const void *a, int64_t row,
@@ -176,11 +191,9 @@ typedef struct heed_kernels {
   void (*drop[HEED_NDTYPE])(int64_t n, void *y, const void *x,
                             const uint8_t *mask, double scale);
 
-  /* optim.c: one step of n elements (top and m may be NULL) */
-  void (*adam[HEED_NDTYPE])(int64_t n, void *x, const void *grad, void *m,
-                            void *v, void *top, const heed_adam *how);
-  void (*sgd[HEED_NDTYPE])(int64_t n, void *x, const void *grad, void *m,
-                           const heed_sgd *how);
+  /* optim.c: a step of n elements; sum[i] += x[i]^2 */
+  heed_loop_step *step[HEED_NSTEP][HEED_NDTYPE];
+  void (*add_squares[HEED_NDTYPE])(int64_t n, double *sum, const void *x);
 
   /* distance.c: sums of powers of x, or of a - b; what they compute is told
      there. */

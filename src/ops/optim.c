@@ -1,107 +1,75 @@
 /*
- * optim - steps of optimisers in place, and the norm of gradients. Layer: ops.
- * Read first: kernel/optim.c.
+ * optim - steps of optimisers in place, each of many parameters at once.
+ * Layer: ops. Read first: sweep.h, kernel/optim.c.
  *
- * For heed.optim: one call a parameter.
+ * For heed.optim: one call takes all parameters that are at the same step.
  */
 #include <math.h>
 
 #include "base/error.h"
-#include "base/memory.h"
-#include "base/parallel.h"
 #include "kernel/kernel.h"
-#include "ops/copy.h"
 #include "ops/ops.h"
-#include "ops/vector_norm.h"
+#include "ops/sweep.h"
 
-/* Elements of a block. Blocks are the same for every number of threads, so
-   that a result does not depend on it. */
-#define BLOCK 4096
-#define GRAIN 8 /* blocks worth a thread */
+typedef struct steps {
+  heed_stepper kind;
+  heed_step how;
+} steps;
 
-static int64_t blocks(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
+static void run_part(void *context, const heed_sweep_item *item, int64_t begin,
+                     int64_t end) {
+  const steps *s = context;
+  void *data[HEED_SWEEP_LISTS];
+  heed_sweep_at(item, begin, data);
+  heed_kernel.step[s->kind][item->dtype](end - begin, data, &s->how);
+}
 
-#define NINPUT 5 /* x, its gradient, and up to three of state */
-
-/* All inputs must be like x. */
-static bool check_alike(const heed_call *c) {
-  const heed_tensor *x = c->in[0];
-  if (!heed_want_float(c, 0)) return false;
-  for (int i = 1; i < c->nin; i++) {
-    const heed_tensor *t = c->in[i];
-    if (t && (t->dtype != x->dtype ||
-              !heed_shape_equal(&t->shape, &x->shape)))
-      return heed_fail("%s: %s must be %s like x, got %s", c->op->name,
-                       heed_input_name(c, i), heed_tensor_text(x),
-                       heed_tensor_text(t));
-  }
+static bool run_sweep(heed_sweep *w, void *how) {
+  heed_sweep_each(w, run_part, how);
   return true;
 }
 
-/* A step over rows without gaps. */
-typedef struct step {
-  heed_tensor *dense[NINPUT]; /* the inputs, or row-major copies of them */
-  char *data[NINPUT];         /* NULL: left out */
-  heed_dtype dtype;
-  int64_t n;
-  heed_adam adam;
-  heed_sgd sgd;
-} step;
+static bool run(heed_call *c, heed_sweep_lists lists, heed_stepper kind,
+                heed_step how) {
+  steps s = {kind, how};
+  return heed_sweep_run(c, &lists, run_sweep, &s);
+}
 
-static bool step_begin(step *s, heed_call *c) {
-  s->dtype = c->in[0]->dtype;
-  s->n = heed_tensor_numel(c->in[0]);
-  for (int i = 0; i < c->nin; i++) {
-    if (!c->in[i]) continue;
-    s->dense[i] = heed_contiguous(c->op->name, c->in[i]);
-    if (!s->dense[i]) return false;
-    s->data[i] = heed_tensor_data(s->dense[i]);
-  }
+static bool check(heed_call *c, heed_sweep_lists lists) {
+  if (!heed_sweep_check(c, &lists, lists.n)) return false;
+  heed_out_like(c, 0, c->in[0]);
   return true;
 }
 
-/* Writes copies of what changed back, and frees. */
-static void step_end(step *s, heed_call *c, bool done) {
-  for (int i = 0; i < c->nin; i++) {
-    heed_tensor *t = c->in[i];
-    if (done && t && i != 1) {
-      if (s->dense[i] != t) heed_copy(t, s->dense[i]);
-      if (i > 1) t->storage->version++; /* that of x is apply's */
-    }
-    heed_tensor_drop(s->dense[i]);
-  }
+static bool check_step(const heed_call *c, int64_t step) {
+  return step >= 1 || heed_fail("%s: step must be at least 1, got %lld",
+                                c->op->name, (long long)step);
 }
 
-static bool step_run(heed_call *c, step *s, heed_range_fn *fn) {
-  bool ok = step_begin(s, c);
-  if (ok) heed_parallel(blocks(s->n), GRAIN, fn, s);
-  step_end(s, c, ok);
-  return ok;
+static double sign_of(bool maximize) { return maximize ? -1 : 1; }
+
+#define RULE(op)                                                       \
+  const heed_rule heed_rule_##op = {.check = op##_check,               \
+                                    .forward = op##_fwd,               \
+                                    .in_place = 1,                     \
+                                    .halves = HEED_ALWAYS}
+
+/* ---- Adam ---------------------------------------------------------------- */
+
+enum { STEP, LR, BETA1, BETA2, EPS, DECAY, DECOUPLED, AMSGRAD, MAXIMIZE };
+
+static heed_sweep_lists adam_lists(const heed_call *c) {
+  return (heed_sweep_lists){c->attr[AMSGRAD].i ? 5 : 4,
+                           {"x", "grad", "m", "v", "vmax"}, ~2u};
 }
-
-/* Where blocks begin .. end - 1 lie; returns how many elements they have. */
-static int64_t range(const step *s, int64_t begin, int64_t end,
-                     void *data[NINPUT]) {
-  int64_t last = end * BLOCK < s->n ? end * BLOCK : s->n;
-  int64_t offset = begin * BLOCK * (int64_t)heed_dtype_size(s->dtype);
-  for (int i = 0; i < NINPUT; i++)
-    data[i] = s->data[i] ? s->data[i] + offset : NULL;
-  return last - begin * BLOCK;
-}
-
-/* -- Adam -- */
-
-enum { STEP, LR, BETA1, BETA2, EPS, DECAY, DECOUPLED, MAXIMIZE };
 
 /***
-One step of Adam, or of AdamW when the decay is decoupled, in place: x, m, v
-and vmax change.
+One step of Adam, or of AdamW when the decay is decoupled, in place.
 @function adam_
-@param x float tensor, the parameter, overwritten
-@param grad tensor like x
-@param m tensor like x: mean of the gradients, zeros at first
-@param v tensor like x: mean of their squares, zeros at first
-@param vmax tensor like x: largest v so far (AMSGrad)
+@param tensors lists of n tensors in one, like x: x, float32 or float64, the
+parameters; their gradients; m: means of the gradients, zeros at first; v:
+means of their squares, zeros at first; with amsgrad the largest v so far. All
+but the gradients change.
 @param step number of this step, from 1
 @param lr learning rate
 @param beta1 how much of m stays
@@ -110,127 +78,213 @@ and vmax change.
 @param weight_decay part of x added to the gradient, or taken from x when
 decoupled
 @param decoupled false by default
+@param amsgrad false by default
 @param maximize climbs instead of descending; false by default
-@return x
+@return x[1]
 @raise when the tensors do not fit
 @usage
 local x, g, m, v = heed.ones(2), heed.ones(2), heed.zeros(2), heed.zeros(2)
-heed.core.ops.adam_(x, g, m, v, nil, 1, 1e-3, 0.9, 0.999, 1e-8, 0)
+heed.core.ops.adam_({x, g, m, v}, 1, 1e-3, 0.9, 0.999, 1e-8, 0)
 */
 static bool adam__check(heed_call *c) {
-  if (!check_alike(c)) return false;
-  if (c->attr[STEP].i < 1)
-    return heed_fail("adam_: step must be at least 1, got %lld",
-                     (long long)c->attr[STEP].i);
-  heed_out_like(c, 0, c->in[0]);
-  return true;
+  return check(c, adam_lists(c)) && check_step(c, c->attr[STEP].i);
 }
-
-static void adam_blocks(void *context, int64_t begin, int64_t end,
-                        int worker) {
-  const step *s = context;
-  void *data[NINPUT];
-  (void)worker;
-  int64_t n = range(s, begin, end, data);
-  heed_kernel.adam[s->dtype](n, data[0], data[1], data[2], data[3], data[4],
-                             &s->adam);
-}
-
 static bool adam__fwd(heed_call *c) {
   const heed_attr *a = c->attr;
   double t = (double)a[STEP].i, lr = a[LR].f, decay = a[DECAY].f;
   bool decoupled = a[DECOUPLED].i;
-  step s = {.adam = {
-      .sign = a[MAXIMIZE].i ? -1 : 1, .decay = decoupled ? 0 : decay,
+  return run(c, adam_lists(c), HEED_STEP_adam, (heed_step){
+      .sign = sign_of(a[MAXIMIZE].i), .decay = decoupled ? 0 : decay,
       .new1 = 1 - a[BETA1].f, .new2 = 1 - a[BETA2].f,
       .keep = decoupled ? 1 - lr * decay : 1,
       .rate = lr / (1 - pow(a[BETA1].f, t)),
-      .root = 1 / sqrt(1 - pow(a[BETA2].f, t)), .eps = a[EPS].f}};
-  return step_run(c, &s, adam_blocks);
+      .root = 1 / sqrt(1 - pow(a[BETA2].f, t)), .eps = a[EPS].f,
+      .extra = a[AMSGRAD].i});
 }
-const heed_rule heed_rule_adam_ = {
-    .check = adam__check, .forward = adam__fwd, .in_place = 1};
+RULE(adam_);
 
-/* -- SGD -- */
+/* ---- Adamax -------------------------------------------------------------- */
+
+enum { MAX_STEP, MAX_LR, MAX_BETA1, MAX_BETA2, MAX_EPS, MAX_DECAY,
+       MAX_MAXIMIZE };
+
+static const heed_sweep_lists adamax_lists = {4, {"x", "grad", "m", "u"}, ~2u};
+
+/***
+One step of Adamax in place.
+@function adamax_
+@param tensors lists of n tensors in one, like x: x, float32 or float64, the
+parameters; their gradients; m: means of the gradients, zeros at first; u: the
+largest fading sizes of gradients, zeros at first. All but the gradients
+change.
+@param step number of this step, from 1
+@param lr learning rate
+@param beta1 how much of m stays
+@param beta2 how much of u stays
+@param eps added to sizes of gradients
+@param weight_decay part of x added to the gradient
+@param maximize climbs instead of descending; false by default
+@return x[1]
+@raise when the tensors do not fit
+@usage
+local x, g, m, u = heed.ones(2), heed.ones(2), heed.zeros(2), heed.zeros(2)
+heed.core.ops.adamax_({x, g, m, u}, 1, 0.5, 0.9, 0.999, 0, 0) --> 0.5 0.5
+*/
+static bool adamax__check(heed_call *c) {
+  return check(c, adamax_lists) && check_step(c, c->attr[MAX_STEP].i);
+}
+static bool adamax__fwd(heed_call *c) {
+  const heed_attr *a = c->attr;
+  double t = (double)a[MAX_STEP].i;
+  return run(c, adamax_lists, HEED_STEP_adamax, (heed_step){
+      .sign = sign_of(a[MAX_MAXIMIZE].i), .decay = a[MAX_DECAY].f,
+      .new1 = 1 - a[MAX_BETA1].f, .old = a[MAX_BETA2].f, .eps = a[MAX_EPS].f,
+      .rate = a[MAX_LR].f / (1 - pow(a[MAX_BETA1].f, t))});
+}
+RULE(adamax_);
+
+/* ---- SGD ----------------------------------------------------------------- */
 
 enum { SGD_LR, MOMENTUM, DAMPENING, SGD_DECAY, NESTEROV, FIRST, SGD_MAXIMIZE };
 
+static heed_sweep_lists sgd_lists(const heed_call *c) {
+  return (heed_sweep_lists){c->attr[MOMENTUM].f != 0 ? 3 : 2,
+                           {"x", "grad", "m"}, ~2u};
+}
+
 /***
-One step of stochastic gradient descent in place: x and m change.
+One step of stochastic gradient descent in place.
 @function sgd_
-@param x float tensor, the parameter, overwritten
-@param grad tensor like x
-@param m tensor like x: momentum; left out: none
+@param tensors lists of n tensors in one, like x: x, float32 or float64, the
+parameters; their gradients; with a momentum m. All but the gradients change.
 @param lr learning rate
-@param momentum how much of m stays
+@param momentum how much of m stays; 0: none
 @param dampening how much of the gradient does not enter m
 @param weight_decay part of x added to the gradient
 @param nesterov looks one step of momentum ahead
 @param first is this the first step, which fills m? false by default
 @param maximize climbs instead of descending; false by default
-@return x
+@return x[1]
 @raise when the tensors do not fit
 @usage
 local x = heed.ones(2)
-heed.core.ops.sgd_(x, heed.ones(2), nil, 0.1, 0, 0, 0, false) --> 0.9 0.9
+heed.core.ops.sgd_({x, heed.ones(2)}, 0.1, 0, 0, 0, false) --> 0.9 0.9
 */
-static bool sgd__check(heed_call *c) {
-  if (!check_alike(c)) return false;
-  heed_out_like(c, 0, c->in[0]);
-  return true;
-}
-
-static void sgd_blocks(void *context, int64_t begin, int64_t end,
-                       int worker) {
-  const step *s = context;
-  void *data[NINPUT];
-  (void)worker;
-  int64_t n = range(s, begin, end, data);
-  heed_kernel.sgd[s->dtype](n, data[0], data[1], data[2], &s->sgd);
-}
-
+static bool sgd__check(heed_call *c) { return check(c, sgd_lists(c)); }
 static bool sgd__fwd(heed_call *c) {
   const heed_attr *a = c->attr;
   bool first = a[FIRST].i;
-  step s = {.sgd = {
-      .sign = a[SGD_MAXIMIZE].i ? -1 : 1, .decay = a[SGD_DECAY].f,
+  return run(c, sgd_lists(c), HEED_STEP_sgd, (heed_step){
+      .sign = sign_of(a[SGD_MAXIMIZE].i), .decay = a[SGD_DECAY].f,
       .old = first ? 0 : a[MOMENTUM].f,
       .fresh = first ? 1 : 1 - a[DAMPENING].f, .rate = a[SGD_LR].f,
-      .momentum = a[MOMENTUM].f, .nesterov = a[NESTEROV].i}};
-  return step_run(c, &s, sgd_blocks);
+      .momentum = a[MOMENTUM].f, .extra = a[NESTEROV].i});
 }
-const heed_rule heed_rule_sgd_ = {
-    .check = sgd__check, .forward = sgd__fwd, .in_place = 1};
+RULE(sgd_);
 
-/* -- norm of many -- */
+/* ---- RMSprop ------------------------------------------------------------- */
+
+enum { RMS_LR, ALPHA, RMS_EPS, RMS_DECAY, RMS_MOMENTUM, CENTERED,
+       RMS_MAXIMIZE };
+
+static heed_sweep_lists rmsprop_lists(const heed_call *c) {
+  bool centered = c->attr[CENTERED].i, momentum = c->attr[RMS_MOMENTUM].f != 0;
+  heed_sweep_lists lists = {3, {"x", "grad", "v"}, ~2u};
+  if (centered) lists.name[lists.n++] = "mean";
+  if (momentum) lists.name[lists.n++] = "m";
+  return lists;
+}
 
 /***
-The p-norm of all elements of several tensors taken together, in double.
-@function joint_norm
-@param tensors list of float tensors, may be empty
-@param p above 0, `math.huge` for the largest element; 2 by default
-@return float64 tensor without dimensions
-@raise for a tensor that is no float, or p not above 0
-@usage heed.core.ops.joint_norm({heed.ones(9), heed.ones(16)}) --> 5
+One step of RMSprop in place.
+@function rmsprop_
+@param tensors lists of n tensors in one, like x: x, float32 or float64, the
+parameters; their gradients; v: means of their squares, zeros at first; when
+centered the means of the gradients, zeros at first; with a momentum m, zeros
+at first. All but the gradients change.
+@param lr learning rate
+@param alpha how much of v and of the means stays
+@param eps added to the root
+@param weight_decay part of x added to the gradient
+@param momentum how much of m stays; 0: none
+@param centered divides by the root of the variance; false by default
+@param maximize climbs instead of descending; false by default
+@return x[1]
+@raise when the tensors do not fit
+@usage
+local x, g, v = heed.ones(2), heed.ones(2), heed.zeros(2)
+heed.core.ops.rmsprop_({x, g, v}, 0.25, 0.75, 0, 0, 0) --> 0.5 0.5
 */
-static bool joint_norm_check(heed_call *c) {
-  for (int i = 0; i < c->nin; i++)
-    if (!heed_dtype_is_float(c->in[i]->dtype))
-      return heed_fail("joint_norm: tensors[%d] must be float32 or float64, "
-                       "got %s", i + 1, heed_tensor_text(c->in[i]));
-  if (!(c->attr[0].f > 0))
-    return heed_fail("joint_norm: p must be above 0, got %g", c->attr[0].f);
-  heed_out(c, 0, HEED_FLOAT64, &(heed_shape){0});
-  return true;
+static bool rmsprop__check(heed_call *c) { return check(c, rmsprop_lists(c)); }
+static bool rmsprop__fwd(heed_call *c) {
+  const heed_attr *a = c->attr;
+  return run(c, rmsprop_lists(c), HEED_STEP_rmsprop, (heed_step){
+      .sign = sign_of(a[RMS_MAXIMIZE].i), .decay = a[RMS_DECAY].f,
+      .new2 = 1 - a[ALPHA].f, .eps = a[RMS_EPS].f, .rate = a[RMS_LR].f,
+      .momentum = a[RMS_MOMENTUM].f, .extra = a[CENTERED].i});
 }
-static bool joint_norm_fwd(heed_call *c) {
-  double total = 0, p = c->attr[0].f;
-  for (int i = 0; i < c->nin; i++)
-    if (!heed_power_sum("joint_norm", c->in[i], p, &total)) return false;
-  if (p == 2) total = sqrt(total);
-  else if (p != 1 && p != INFINITY) total = pow(total, 1 / p);
-  *(double *)heed_tensor_data(c->out[0]) = total;
-  return true;
+RULE(rmsprop_);
+
+/* ---- Adagrad ------------------------------------------------------------- */
+
+enum { GRAD_LR, GRAD_EPS, GRAD_DECAY, GRAD_MAXIMIZE };
+
+static const heed_sweep_lists adagrad_lists = {3, {"x", "grad", "v"}, ~2u};
+
+/***
+One step of Adagrad in place.
+@function adagrad_
+@param tensors lists of n tensors in one, like x: x, float32 or float64, the
+parameters; their gradients; v: sums of their squares. All but the gradients
+change.
+@param lr learning rate of this step
+@param eps added to the root of v
+@param weight_decay part of x added to the gradient
+@param maximize climbs instead of descending; false by default
+@return x[1]
+@raise when the tensors do not fit
+@usage
+local x, g, v = heed.ones(2), heed.ones(2), heed.full({2}, 3.0)
+heed.core.ops.adagrad_({x, g, v}, 1, 0, 0) --> 0.5 0.5
+*/
+static bool adagrad__check(heed_call *c) { return check(c, adagrad_lists); }
+static bool adagrad__fwd(heed_call *c) {
+  const heed_attr *a = c->attr;
+  return run(c, adagrad_lists, HEED_STEP_adagrad, (heed_step){
+      .sign = sign_of(a[GRAD_MAXIMIZE].i), .decay = a[GRAD_DECAY].f,
+      .rate = a[GRAD_LR].f, .eps = a[GRAD_EPS].f});
 }
-const heed_rule heed_rule_joint_norm = {.check = joint_norm_check,
-                                        .forward = joint_norm_fwd};
+RULE(adagrad_);
+
+/* ---- Lion ---------------------------------------------------------------- */
+
+enum { LION_LR, LION_BETA1, LION_BETA2, LION_DECAY, LION_MAXIMIZE };
+
+static const heed_sweep_lists lion_lists = {3, {"x", "grad", "m"}, ~2u};
+
+/***
+One step of Lion in place: every element moves by the rate.
+@function lion_
+@param tensors lists of n tensors in one, like x: x, float32 or float64, the
+parameters; their gradients; m: means of the gradients, zeros at first. All but
+the gradients change.
+@param lr learning rate
+@param beta1 how much of m is in the direction
+@param beta2 how much of m stays
+@param weight_decay part of x taken from it, times lr
+@param maximize climbs instead of descending; false by default
+@return x[1]
+@raise when the tensors do not fit
+@usage
+local x, g, m = heed.ones(2), heed.tensor {-3.0, 7.0}, heed.zeros(2)
+heed.core.ops.lion_({x, g, m}, 0.1, 0.9, 0.99, 0) --> 1.1 0.9
+*/
+static bool lion__check(heed_call *c) { return check(c, lion_lists); }
+static bool lion__fwd(heed_call *c) {
+  const heed_attr *a = c->attr;
+  return run(c, lion_lists, HEED_STEP_lion, (heed_step){
+      .sign = sign_of(a[LION_MAXIMIZE].i),
+      .keep = 1 - a[LION_LR].f * a[LION_DECAY].f, .rate = a[LION_LR].f,
+      .new1 = 1 - a[LION_BETA1].f, .new2 = 1 - a[LION_BETA2].f});
+}
+RULE(lion_);

@@ -5,48 +5,46 @@
 --     m += (1 - beta1) (g - m)    v += (1 - beta2) (g^2 - v)
 --     p -= lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 
-local check = require "heed.check"
 local core = require "heed.core"
 local Optimizer = require "heed.optim.optimizer"
+local settings = require "heed.optim.settings"
 
-local adam_ <const>, zeros <const> = core.ops.adam_, core.ops.zeros
+local adam_ <const> = core.ops.adam_
 
-local BUFFERS <const> = {
-  m = "exp_avg", v = "exp_avg_sq", vmax = "max_exp_avg_sq",
+local STATE <const> = {
+  {"m", "exp_avg"}, {"v", "exp_avg_sq"}, {"vmax", "max_exp_avg_sq"},
 }
+local PLAIN <const> = {"m", "v"}
 
 local function make(name, weight_decay, decoupled)
   local class = Optimizer.extend(name, {
     lr = 1e-3, betas = {0.9, 0.999}, eps = 1e-8, weight_decay = weight_decay,
     amsgrad = false, maximize = false,
-  }, BUFFERS)
+  }, STATE)
 
-  function class:check_group(group) -- luacheck: ignore self
-    local betas = check.kind(name, "betas", group.betas, "table")
-    for i = 1, 2 do
-      local beta = check.number(name, ("betas[%d]"):format(i), betas[i], 0)
-      if beta >= 1 then
-        check.fail("%s: betas[%d] must be below 1, got %g", name, i, beta)
-      end
-    end
-    group.betas = {betas[1], betas[2]}
-    check.number(name, "eps", group.eps, 0)
-    check.number(name, "weight_decay", group.weight_decay, 0)
+  -- luacheck: push ignore self
+
+  function class:check_group(group)
+    settings.betas(name, group)
+    settings.positive(name, group, "eps", "weight_decay")
+    settings.flags(name, group, "amsgrad", "maximize")
   end
 
-  function class:update(group, p, grad, state) -- luacheck: ignore self
-    if not state.m then
-      state.m = zeros(p.shape, p.dtype)
-      state.v = zeros(p.shape, p.dtype)
-    end
-    if group.amsgrad and not state.vmax then
-      state.vmax = state.v:clone()
-    end
+  function class:used(group) return group.amsgrad and self.keys or PLAIN end
+
+  -- amsgrad may be switched on later: the largest v so far is then this one
+  function class:start(group, p, key, state)
+    if key == "vmax" then return state.v:clone() end
+    return Optimizer.start(self, group, p, key)
+  end
+
+  function class:update(group, tensors, step)
     local betas = group.betas
-    adam_(p, grad, state.m, state.v, group.amsgrad and state.vmax or nil,
-      state.step, group.lr, betas[1], betas[2], group.eps,
-      group.weight_decay, decoupled, group.maximize)
+    adam_(tensors, step, group.lr, betas[1], betas[2], group.eps,
+      group.weight_decay, decoupled, group.amsgrad, group.maximize)
   end
+
+  -- luacheck: pop
 
   return class
 end

@@ -2,27 +2,21 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local gradient_list = require "heed.optim.gradients"
 
 local ops <const> = core.ops
 
 local clip = {}
 
--- Lets go of the gradients at once, so that the next backward can free them.
-local closing <const> = {
-  __close = function(list)
-    for i = 1, #list do core.metatable.__close(list[i]) end
-  end,
-}
-
 -- The gradients that there are, for a `<close>` variable.
 local function gradients(func, params)
   if check.is_tensor(params) then params = {params} end
   check.kind(func, "params", params, "table")
-  local list = {}
+  local list = gradient_list()
   for i = 1, #params do
     list[#list + 1] = check.tensor(func, "params", params[i]).grad
   end
-  return setmetatable(list, closing)
+  return list
 end
 
 local OPTIONS <const> = {error_if_nonfinite = false}
@@ -52,9 +46,9 @@ function clip.clip_grad_norm_(params, max_norm, norm_type, options)
     check.fail("%s: the norm of the gradients is %g", name, norm)
   end
   local factor = max_norm / (norm + 1e-6)
-  if factor < 1 or factor ~= factor then -- NaN stays NaN
+  if #grads > 0 and (factor < 1 or factor ~= factor) then -- NaN stays NaN
     local _ <close> = core.no_grad()
-    for i = 1, #grads do ops.mul_(grads[i], factor) end
+    ops.joint_scale_(grads, factor)
   end
   return norm
 end
@@ -67,9 +61,7 @@ function clip.clip_grad_value_(params, limit)
   check.number("clip_grad_value_", "limit", limit, 0)
   local _ <close> = core.no_grad()
   local grads <close> = gradients("clip_grad_value_", params)
-  for _, grad in ipairs(grads) do
-    ops.copy_(grad, ops.clamp(grad, -limit, limit))
-  end
+  if #grads > 0 then ops.joint_clamp_(grads, limit) end
 end
 
 return clip

@@ -7,23 +7,40 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local gradient_list = require "heed.optim.gradients"
+
+local zeros <const> = core.ops.zeros
 
 local Optimizer = {}
 Optimizer.__index = Optimizer
 Optimizer.__name = "Optimizer"
 
---- Makes a class of optimisers.
+--- Makes a class of optimisers. What is still to be set:
+--
+--     class:update(group, tensors, step, phase)  makes a step: `tensors` is one
+--                              list, of n parameters, n gradients and n tensors
+--                              of each state in use, and `step` its number
+--
+-- and what may be:
+--
+--     class:check_group(group) checks settings
+--     class:used(group, p)     the keys of the state in use, in order; all
+--     class:start(group, p, key, state)  makes a tensor of the state; zeros
+--     class:shape_of(key, p)   its shape; that of the parameter
+--     class:phase(group, p, state)  parameters in the same phase (a number,
+--                              text or boolean) make their step in one call;
+--                              those at the same step
 -- @tparam string name
 -- @tparam table defaults settings with their defaults
--- @tparam table buffers {key of the state = its name when saved}, tensors like
--- the parameter
--- @treturn table class; `update(group, p, grad, state)` is still to be set, and
--- `check_group(group)` may be
-function Optimizer.extend(name, defaults, buffers)
+-- @tparam table state list of {key of a tensor of the state, its name when
+-- saved}
+-- @treturn table class
+function Optimizer.extend(name, defaults, state)
   local class = {
-    __name = name, defaults = defaults, buffers = buffers,
+    __name = name, defaults = defaults, buffers = state, keys = {},
     __tostring = Optimizer.__tostring,
   }
+  for i, pair in ipairs(state) do class.keys[i] = pair[1] end
   class.__index = class
   return setmetatable(class, {
     __index = Optimizer,
@@ -32,6 +49,8 @@ function Optimizer.extend(name, defaults, buffers)
     end,
   })
 end
+
+local FLOATS <const> = {float32 = true, float64 = true}
 
 local function check_params(name, params)
   check.kind(name, "params", params, "table")
@@ -42,9 +61,10 @@ local function check_params(name, params)
       check.fail("%s: params[%d] must be a tensor, got %s", name, i,
         check.show(p))
     end
-    if not p.dtype:find("^float") or not p.is_leaf then
-      check.fail("%s: params[%d] must be a float tensor that no op made, " ..
-        "got %s", name, i, p.is_leaf and check.show(p) or "a result")
+    if not FLOATS[p.dtype] or not p.is_leaf then
+      check.fail("%s: params[%d] must be a float32 or float64 tensor that " ..
+        "no op made, got %s", name, i,
+        p.is_leaf and check.show(p) or "a result")
     end
   end
 end
@@ -67,8 +87,28 @@ function Optimizer.new(class, params, options)
   return self
 end
 
--- Settings that a class has nothing to say about.
-function Optimizer:check_group() end -- luacheck: ignore self
+-- What a class has nothing to say about.
+-- luacheck: push ignore self
+
+function Optimizer:check_group() end
+
+function Optimizer:used() return self.keys end
+
+function Optimizer:shape_of(_, p) return p.shape end
+
+function Optimizer:start(_, p, key)
+  return zeros(self:shape_of(key, p), p.dtype)
+end
+
+function Optimizer:phase(_, _, state) return state.step end
+
+-- luacheck: pop
+
+-- A setting of its own: lists are copied.
+local function copy(value)
+  return type(value) == "table" and table.move(value, 1, #value, 1, {}) or
+    value
+end
 
 --- Adds a group of parameters.
 -- @tparam table group `params` and settings
@@ -88,7 +128,7 @@ function Optimizer:add_group(group, settings)
   end
   for key, value in pairs(check.options(name, own, settings or
     self.defaults)) do
-    made[key] = value
+    made[key] = copy(value)
   end
   made.params = {}
   for i, p in ipairs(group.params) do
@@ -110,25 +150,60 @@ function Optimizer:zero_grad()
   end
 end
 
---- Changes every parameter that has a gradient. A schedule of the rate takes
--- its step after this one.
+-- The parameters of a group that have a gradient, by the phase they are in:
+-- list of {phase =, params =, grads =, states =}.
+local function batches(self, group, grads)
+  local list, by_phase = {}, {}
+  for _, p in ipairs(group.params) do
+    local grad = p.grad
+    if grad then
+      grads[#grads + 1] = grad
+      local state = self.state[p] or {step = 0}
+      self.state[p] = state
+      local phase = self:phase(group, p, state)
+      local batch = by_phase[phase]
+      if not batch then
+        batch = {phase = phase, params = {}, grads = {}, states = {}}
+        by_phase[phase] = batch
+        list[#list + 1] = batch
+      end
+      local i = #batch.params + 1
+      batch.params[i], batch.grads[i], batch.states[i] = p, grad, state
+    end
+  end
+  return list
+end
+
+-- All tensors of a batch in one list; what is missing of its state is made.
+local function flatten(self, group, batch)
+  local n = #batch.params
+  local tensors = table.move(batch.params, 1, n, 1, {})
+  table.move(batch.grads, 1, n, n + 1, tensors)
+  local at = 2 * n
+  for _, key in ipairs(self:used(group, batch.params[1])) do
+    for i, state in ipairs(batch.states) do
+      if not state[key] then
+        state[key] = self:start(group, batch.params[i], key, state)
+      end
+      tensors[at + i] = state[key]
+    end
+    at = at + n
+  end
+  return tensors
+end
+
+--- Changes every parameter that has a gradient; the others keep their state. A
+-- schedule of the rate takes its step after this one.
 function Optimizer:step()
   local _ <close> = core.no_grad()
-  local states = self.state
   for _, group in ipairs(self.groups) do
-    for _, p in ipairs(group.params) do
-      -- closed at once: the optimiser must not keep a gradient alive that
-      -- the next backward makes anew
-      local grad <close> = p.grad
-      if grad then
-        local state = states[p]
-        if not state then
-          state = {step = 0}
-          states[p] = state
-        end
-        state.step = state.step + 1
-        self:update(group, p, grad, state)
-      end
+    -- closed at once: the optimiser must not keep gradients alive that the
+    -- next backward makes anew
+    local grads <close> = gradient_list()
+    for _, batch in ipairs(batches(self, group, grads)) do
+      local step = batch.states[1].step + 1
+      self:update(group, flatten(self, group, batch), step, batch.phase)
+      for _, state in ipairs(batch.states) do state.step = state.step + 1 end
     end
   end
 end
@@ -152,7 +227,7 @@ function Optimizer:state_dict()
   for g, group in ipairs(self.groups) do
     local saved = {count = #group.params}
     for key, value in pairs(group) do
-      if key ~= "params" then saved[key] = value end
+      if key ~= "params" then saved[key] = copy(value) end
     end
     settings.groups[g] = saved
   end
@@ -160,7 +235,8 @@ function Optimizer:state_dict()
   for i, p in each(self) do
     local state = self.state[p]
     settings.steps[i] = state and state.step or 0
-    for key, name in pairs(self.buffers) do
+    for _, buffer in ipairs(self.buffers) do
+      local key, name = buffer[1], buffer[2]
       if state and state[key] then
         tensors[i .. "." .. name] = state[key]
       end
@@ -193,13 +269,16 @@ end
 local function read_state(self, state, i, p)
   local step = state.settings.steps[i]
   if step == 0 then return nil end
-  local made, shape = {step = step}, check.shape(p.shape)
-  for key, name in pairs(self.buffers) do
+  local made = {step = step}
+  for _, buffer in ipairs(self.buffers) do
+    local key, name = buffer[1], buffer[2]
     local tensor = state.tensors[i .. "." .. name]
     if tensor then
+      local shape = check.shape(self:shape_of(key, p))
       if check.shape(tensor.shape) ~= shape then
-        check.fail("load_state_dict: %d.%s must be %s like its parameter, " ..
-          "got %s", i, name, shape, check.shape(tensor.shape))
+        check.fail("load_state_dict: %d.%s must be %s for a parameter %s, " ..
+          "got %s", i, name, shape, check.shape(p.shape),
+          check.shape(tensor.shape))
       end
       made[key] = tensor:to(p.dtype):clone()
     end
@@ -220,7 +299,7 @@ function Optimizer:load_state_dict(state)
   for i, p in each(self) do states[p] = read_state(self, state, i, p) end
   for g, group in ipairs(self.groups) do
     for key, value in pairs(state.settings.groups[g]) do
-      if key ~= "count" then group[key] = value end
+      if key ~= "count" then group[key] = copy(value) end
     end
   end
   self.state = states
@@ -232,7 +311,9 @@ function Optimizer:__tostring()
     local parts = {}
     for key, value in pairs(group) do
       if type(value) == "table" and key ~= "params" then
-        value = "{" .. table.concat(value, ", ") .. "}"
+        local shown = {}
+        for i, item in ipairs(value) do shown[i] = tostring(item) end
+        value = "{" .. table.concat(shown, ", ") .. "}"
       end
       if key ~= "params" then
         parts[#parts + 1] = ("%s = %s"):format(key, value)

@@ -7,8 +7,11 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local Optimizer = require "heed.optim.optimizer"
+local settings = require "heed.optim.settings"
 
-local sgd_ <const>, zeros <const> = core.ops.sgd_, core.ops.zeros
+local sgd_ <const> = core.ops.sgd_
+
+local NONE <const> = {}
 
 --- Makes an optimiser.
 -- @function SGD
@@ -19,26 +22,30 @@ local sgd_ <const>, zeros <const> = core.ops.sgd_, core.ops.zeros
 local SGD = Optimizer.extend("SGD", {
   lr = 1e-3, momentum = 0.0, dampening = 0.0, weight_decay = 0.0,
   nesterov = false, maximize = false,
-}, {m = "momentum_buffer"})
+}, {{"m", "momentum_buffer"}})
 
-function SGD:check_group(group) -- luacheck: ignore self
-  check.number("SGD", "momentum", group.momentum, 0)
+-- luacheck: push ignore self
+
+function SGD:check_group(group)
+  settings.positive("SGD", group, "momentum", "weight_decay")
+  settings.flags("SGD", group, "nesterov", "maximize")
   check.number("SGD", "dampening", group.dampening)
-  check.number("SGD", "weight_decay", group.weight_decay, 0)
   if group.nesterov and (group.momentum == 0 or group.dampening ~= 0) then
     check.fail("SGD: nesterov needs a momentum and no dampening, got %g " ..
       "and %g", group.momentum, group.dampening)
   end
 end
 
-function SGD:update(group, p, grad, state) -- luacheck: ignore self
-  local first = not state.m
-  if first and group.momentum ~= 0 then
-    state.m = zeros(p.shape, p.dtype)
-  end
-  sgd_(p, grad, group.momentum ~= 0 and state.m or nil, group.lr,
-    group.momentum, group.dampening, group.weight_decay, group.nesterov,
-    first, group.maximize)
+function SGD:used(group) return group.momentum ~= 0 and self.keys or NONE end
+
+-- Is it the first step with a momentum?
+function SGD:phase(_, _, state) return state.m == nil end
+
+function SGD:update(group, tensors, _, first)
+  sgd_(tensors, group.lr, group.momentum, group.dampening,
+    group.weight_decay, group.nesterov, first, group.maximize)
 end
+
+-- luacheck: pop
 
 return SGD

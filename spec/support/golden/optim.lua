@@ -49,6 +49,8 @@ optim.optim_adam = steps "Adam"
 optim.optim_adamw = steps "AdamW"
 optim.optim_adagrad = steps "Adagrad"
 optim.optim_rmsprop = steps "RMSprop"
+optim.optim_adamax = steps "Adamax"
+optim.optim_adafactor = steps "Adafactor"
 
 function optim.clip_grad_norm(c)
   local p = c.params
@@ -81,7 +83,7 @@ local function rates(make)
       lr[t] = optimizer.groups[1].lr
       momenta[t] = optimizer.groups[1].momentum
       optimizer:step()
-      if t < p.steps then schedule:step() end
+      if t < p.steps then schedule:step(p.metrics and p.metrics[t]) end
     end
     return {rates = lr, momenta = momenta}
   end
@@ -108,5 +110,68 @@ optim.sched_onecycle = rates(function(p, optimizer)
     max_momentum = p.max_momentum,
   })
 end)
+
+-- Schedules whose settings are called the same here: some come by position.
+local positions <const> = {
+  StepLR = "step_size", MultiStepLR = "milestones", ExponentialLR = "gamma",
+  CosineAnnealingLR = "T_max", CosineAnnealingWarmRestarts = "T_0",
+}
+
+for _, name in ipairs {
+  "StepLR", "MultiStepLR", "ExponentialLR", "ConstantLR", "LinearLR",
+  "PolynomialLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
+  "OneCycleLR",
+} do
+  optim["sched_options_" .. name] = rates(function(p, optimizer)
+    local options, first = {}, positions[name]
+    for key, value in pairs(p.options) do
+      if key ~= first then options[key] = value end
+    end
+    if not first then return api.call("optim." .. name, optimizer, options) end
+    return api.call("optim." .. name, optimizer, p.options[first],
+      next(options) and options)
+  end)
+end
+
+optim.sched_plateau = rates(function(p, optimizer)
+  return api.call("optim.ReduceLROnPlateau", optimizer, p.options)
+end)
+
+optim.sched_lambda = rates(function(_, optimizer)
+  return api.call("optim.LambdaLR", optimizer, function(t) return 0.9 ^ t end)
+end)
+
+optim.sched_sequential = rates(function(_, optimizer)
+  local warmup = api.call("optim.LinearLR", optimizer,
+    {start_factor = 0.1, total_iters = 4})
+  local cosine = api.call("optim.CosineAnnealingLR", optimizer, 6)
+  local last = api.call("optim.ExponentialLR", optimizer, 0.8)
+  return api.call("optim.SequentialLR", optimizer, {warmup, cosine, last},
+    {4, 10})
+end)
+
+optim.sched_chained = rates(function(_, optimizer)
+  return api.call("optim.ChainedScheduler", {
+    api.call("optim.ConstantLR", optimizer,
+      {factor = 0.25, total_iters = 4}),
+    api.call("optim.ExponentialLR", optimizer, 0.9),
+    api.call("optim.StepLR", optimizer, 3, {gamma = 0.5}),
+  })
+end)
+
+function optim.average(c)
+  local weights, decay = c.input.weights, c.params.decay
+  local p = heed.zeros(weights[1].shape, c.dtype)
+  local average = decay and
+    api.call("optim.ExponentialMovingAverage", {p}, {decay = decay}) or
+    api.call("optim.StochasticWeightAverage", {p})
+  local after = {}
+  for s = 1, #weights do
+    p:copy_(weights[s])
+    average:update()
+    after[s] = average.averages[1]:clone()
+  end
+  return {after = heed.stack(after, 1)}
+end
 
 return optim
