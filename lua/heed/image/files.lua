@@ -60,7 +60,7 @@ end
 -- be read, or is no whole picture
 -- @usage
 -- local name = os.tmpname()
--- heed.image.write(name, heed.tensor {{{0, 1}}}, {format = "png"})
+-- heed.image.write(name, heed.tensor {{{0.0, 1.0}}}, {format = "png"})
 -- local x = assert(heed.image.read(name, {mode = "rgb"})); x.shape --> 3, 1, 2
 function files.read(path, options)
   check.kind("image.read", "path", path, "string")

@@ -118,7 +118,7 @@ end
 --- Returns the picture in another size. Bytes stay bytes, rounded and cut to
 -- their range; gradients pass through floats.
 --
--- Values are those of torch.nn.functional.interpolate for floats, and for bytes,
+-- Values are those of torch.nn.functional.interpolate for floats; for bytes,
 -- which are rounded between columns and rows, within 1 of those of PIL.
 -- @tparam tensor x [... H W], uint8, int32 (16 bits) or a float
 -- @param size `{height, width}`, or one integer for the shorter side

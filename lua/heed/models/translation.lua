@@ -62,8 +62,9 @@ function Translation:translate(texts, options)
   end
   local source <const> = data.Ragged(ids)
   local result = {}
-  for _, rows in ipairs(data.batches(lengths,
-      {size = BATCH, shuffle = false})) do
+  local loader <const> = data.DataLoader(source,
+    {batch_size = BATCH, lengths = lengths})
+  for rows in loader:rows() do
     local src, lens = source:batch(rows, {pad = self.tokenizer.pad})
     local longest = o.max_length or math.min(limit, 2 * src:size(2) + 10)
     local found = src:size(2) > 0 and self.model:translate(src, lens, {
