@@ -381,7 +381,7 @@ local function export(o, model, bpe, corpus, batches, test)
     tensors["weight." .. name] = tensor
   end
   local vocab = {}
-  for id = 1, #bpe do vocab[id] = bpe:piece(id) end
+  for id = 1, #bpe do vocab[id] = bpe:token(id) end
   local c <const> = model.config
   heed.save_safetensors(o.export, tensors, {
     vocab = cjson.encode(vocab),

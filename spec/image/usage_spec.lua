@@ -1,4 +1,4 @@
--- The usages in the doc comments of lua/heed/image run, and give what they show.
+-- The usages in the doc comments run, and give what they show.
 
 local usage = require "spec.support.usage"
 

@@ -111,9 +111,9 @@ function Translation:attention(source, options)
   local layers <const> = self.model:attention(heed.tensor(ids, ints),
     heed.tensor(seen, ints))
   local rows, cols = {}, {}
-  for i, id in ipairs(target) do rows[i] = bpe:piece(id) end
-  rows[#rows + 1] = bpe:piece(bpe.eos)
-  for i, id in ipairs(ids) do cols[i] = bpe:piece(id) end
+  for i, id in ipairs(target) do rows[i] = bpe:token(id) end
+  rows[#rows + 1] = bpe:token(bpe.eos)
+  for i, id in ipairs(ids) do cols[i] = bpe:token(id) end
   return {
     source = shown(cols), target = shown(rows), weights = layers[#layers],
     text = translated,
