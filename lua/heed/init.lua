@@ -94,7 +94,8 @@ heed.is_tensor = core.is_tensor
 
 local parts <const> = {
   autograd = true, linalg = true, einsum = true, nn = true, optim = true,
-  data = true, text = true, image = true, plot = true, models = true, progress = true,
+  data = true, text = true, image = true,
+  plot = true, models = true, progress = true,
   testing = true,
 }
 

@@ -63,6 +63,18 @@ describe("WordPiece.encode", function()
     assert.same({"a", "<a>", "a", "<a><b>"}, t:tokens "a<a>a<a><b>")
   end)
 
+  it("takes a hundred thousand specials, and openings of none", function()
+    local t = WordPiece.from_vocab(SMALL)
+    assert.equal(100000, #t:encode(("[MASK]"):rep(100000)))
+    assert.equal(100000, #t:encode(("["):rep(100000)))
+  end)
+
+  it("takes specials that begin with any byte", function()
+    local specials = {"[UNK]", "%a", "^b", "]c", "-d", "e", "\u{E9}"}
+    local t = WordPiece.from_vocab(specials, {specials = specials})
+    assert.same({2, 3, 4, 5, 6, 7}, t:encode "%a^b]c-de\u{E9}")
+  end)
+
   it("takes a word of a million letters", function()
     local t = WordPiece.from_vocab(SMALL)
     assert.same({2}, t:encode(("a"):rep(1000000)))
@@ -152,6 +164,8 @@ describe("WordPiece.from_vocab", function()
   it("refuses wrong arguments", function()
     assert.equal('WordPiece.from_vocab: tokens[3]: "a" is there twice',
       message(WordPiece.from_vocab, {"[UNK]", "a", "a"}))
+    assert.equal('WordPiece.from_vocab: tokens[2]: "\\xFF" is not UTF-8',
+      message(WordPiece.from_vocab, {"[UNK]", "\xFF"}))
     assert.equal("WordPiece.from_vocab: tokens[2] must be a string, got 3",
       message(WordPiece.from_vocab, {"[UNK]", 3}))
     assert.equal('WordPiece.from_vocab: specials[1]: "<s>" is not among the '

@@ -27,16 +27,19 @@ local SPECIALS <const> = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 local function new(list, o)
   local self <const> = setmetatable({
     list = list, lowercase = o.lowercase, strip_accents = o.strip_accents,
-    special = {}, openings = {}, cache = {}, n_cached = 0,
+    special = {}, cache = {}, n_cached = 0,
   }, WordPiece)
   Tokenizer.number(self, #list)
   local longest = 0
   for _, token in ipairs(list) do longest = math.max(longest, #token) end
   self.longest = longest
-  for _, token in ipairs(o.specials) do
+  local firsts = {}
+  for i, token in ipairs(o.specials) do
     self.special[self.ids[token]] = token
-    self.openings[token:sub(1, 1)] = true
+    firsts[i] = token:sub(1, 1):gsub("%p", "%%%0")
   end
+  -- matches the first byte of any special
+  self.opening = #firsts > 0 and "[" .. table.concat(firsts) .. "]"
   return self
 end
 
@@ -66,6 +69,11 @@ local function list_fault(list, specials)
   local fault = Tokenizer.distinct_fault(list, seen)
   if fault then return "tokens" .. fault end
   if not seen["[UNK]"] then return 'tokens must hold "[UNK]"' end
+  for i, token in ipairs(list) do
+    if not utf8.len(token) then
+      return ("tokens[%d]: %s is not UTF-8"):format(i, check.show(token))
+    end
+  end
   local _, wrong = check.list(specials, "string")
   if wrong then return "specials" .. wrong end
   for i, token in ipairs(specials) do
@@ -231,16 +239,20 @@ local function word_ids(self, word)
 end
 
 -- The first special token in the text from byte `from` on, the longest of
--- several there: its bytes and its id, or nil.
+-- several there: its first and last byte and its id, or nil.
 local function find_special(self, text, from)
-  local first, last, found
-  for id, token in pairs(self.special) do
-    local a, b = text:find(token, from, true)
-    if a and (not first or a < first or a == first and b > last) then
-      first, last, found = a, b, id
+  local at = self.opening and text:find(self.opening, from)
+  while at do
+    local last, found
+    for id, token in pairs(self.special) do
+      local to <const> = at + #token - 1
+      if (not last or to > last) and text:sub(at, to) == token then
+        last, found = to, id
+      end
     end
+    if found then return at, last, found end
+    at = text:find(self.opening, at + 1)
   end
-  return first, last, found
 end
 
 -- Calls plain(text, offset) and special(id, first, last) for the parts of a
