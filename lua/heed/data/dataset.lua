@@ -11,12 +11,17 @@ local check = require "heed.check"
 local Dataset = {}
 Dataset.__name = "Dataset"
 
--- A class whose instances answer to integers, too.
-local function extend(class)
+-- Lets the instances of a class answer to integers, too.
+local function index_by_number(class)
   function class.__index(self, key)
     if math.type(key) == "integer" then return self:get(key) end
     return class[key]
   end
+end
+
+-- Makes a class one of datasets; `class.new` makes them.
+local function extend(class)
+  index_by_number(class)
   class.__len = Dataset.__len
   return setmetatable(class, {__index = Dataset, __call = class.new})
 end
@@ -225,7 +230,7 @@ function Dataset.is(value)
   return class == Dataset
 end
 
-extend(Dataset)
+index_by_number(Dataset)
 setmetatable(Dataset, {__call = Dataset.new})
 
 --- Returns a dataset of the rows of tensors: item i is the list of row i of
