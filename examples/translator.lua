@@ -237,12 +237,13 @@ end
 
 -- The batches of all epochs, as many as --steps.
 local function plan(o, corpus)
-  local lengths <const> = corpus.target.lengths:totable()
+  local loader <const> = data.DataLoader(corpus.target, {
+    batch_size = o.batch, shuffle = true, lengths = corpus.target.lengths,
+  })
   local batches = {}
   for _ = 1, o.epochs do
     if o.steps and #batches >= o.steps then break end
-    local epoch = data.batches(lengths, {size = o.batch})
-    table.move(epoch, 1, #epoch, #batches + 1, batches)
+    for rows in loader:rows() do batches[#batches + 1] = rows end
   end
   for i = #batches, (o.steps or #batches) + 1, -1 do batches[i] = nil end
   return batches
@@ -358,7 +359,7 @@ end
 local function flatten(ragged, cut)
   local flat, bounds = {}, {0}
   for i = 1, #ragged do
-    local list <const> = ragged:list(i)
+    local list <const> = ragged[i]
     table.move(list, 1 + cut, #list - cut, #flat + 1, flat)
     bounds[i + 1] = #flat
   end
@@ -380,7 +381,7 @@ local function export(o, model, bpe, corpus, batches, test)
     tensors["weight." .. name] = tensor
   end
   local vocab = {}
-  for id = 1, #bpe do vocab[id] = bpe:piece(id) end
+  for id = 1, #bpe do vocab[id] = bpe:token(id) end
   local c <const> = model.config
   heed.save_safetensors(o.export, tensors, {
     vocab = cjson.encode(vocab),

@@ -18,12 +18,15 @@ local outside <const> = {
   ["histedit.h"] = { host = true },
   ["cblas.h"] = { ops = true, bind = true },
   ["jansson.h"] = { core = true },
+  ["png.h"] = { core = true },
+  ["jpeglib.h"] = { core = true },
 }
 
 -- What each part of lua/heed may not require.
 local lua_layers <const> = {
   optim = { "nn", "models", "data", "text", "plot", "progress" },
   data = { "nn", "optim", "models" },
+  image = { "nn", "optim", "models", "data", "text", "plot" },
   plot = { "nn", "optim", "models", "data", "text" },
   text = { "nn", "optim", "models", "data", "plot" },
   nn = { "optim", "models", "data", "text", "plot", "progress" },

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Package names are those of Debian 12 and 13.
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
   liblua5.4-dev libopenblas-openmp-dev libjansson-dev libutf8proc-dev
-  libedit-dev)
+  libpng-dev libjpeg62-turbo-dev libedit-dev)
 demo_packages=(lua-argparse lua-cjson gnuplot-nox)
 test_packages=("${demo_packages[@]}" lua-busted lua-check)
 
@@ -53,6 +53,8 @@ is_here() {
     libopenblas-openmp-dev) has_library openblas ;;
     libjansson-dev) has_library jansson ;;
     libutf8proc-dev) has_library libutf8proc ;;
+    libpng-dev) has_library libpng ;;
+    libjpeg62-turbo-dev) has_library libjpeg ;;
     libedit-dev) has_library libedit ;;
     lua-argparse) has_module argparse ;;
     lua-cjson) has_module cjson ;;

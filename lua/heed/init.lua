@@ -7,9 +7,9 @@
 --     print(x.grad)
 --
 -- The functions of this table are the ops of the op table (`heed.core`) and
--- what is written here; the parts `nn`, `optim`, `data`, `text`, `plot`,
--- `models`, `progress`, `linalg` and the function `einsum` load when they are
--- first used.
+-- what is written here; the parts `nn`, `optim`, `data`, `text`, `image`,
+-- `plot`, `models`, `progress`, `linalg` and the function `einsum` load when
+-- they are first used.
 
 local core = require "heed.core"
 
@@ -94,7 +94,8 @@ heed.is_tensor = core.is_tensor
 
 local parts <const> = {
   autograd = true, linalg = true, einsum = true, nn = true, optim = true,
-  data = true, text = true, plot = true, models = true, progress = true,
+  data = true, text = true, image = true,
+  plot = true, models = true, progress = true,
   testing = true,
 }
 

@@ -134,7 +134,7 @@ describe("BPE.train", function()
   it("puts specials, bytes, characters and learnt pieces in order", function()
     local bpe = BPE.train({"ba ba"}, {vocab_size = 264})
     local got = {}
-    for id = 257, 264 do got[#got + 1] = bpe:piece(id) end
+    for id = 257, 264 do got[#got + 1] = bpe:token(id) end
     assert.same({"<0xFC>", "<0xFD>", "<0xFE>", "<0xFF>", "a", "b", "▁", "ba"},
       got)
     assert.same({1, 2, 3, 4}, {bpe.pad, bpe.bos, bpe.eos, bpe.unk})
@@ -145,12 +145,12 @@ describe("BPE.train", function()
     local texts = {"aaa z"}
     assert.is_nil(BPE.train(texts):id("z"))
     local bpe = BPE.train(texts, {byte_fallback = false})
-    assert.equal("z", bpe:piece(bpe:id("z")))
+    assert.equal("z", bpe:token(bpe:id("z")))
   end)
 
   it("keeps the length of pieces in bounds", function()
     local bpe = BPE.train({("a"):rep(5000), ("a"):rep(5000)})
-    assert.equal(128, #bpe:piece(#bpe))
+    assert.equal(128, #bpe:token(#bpe))
   end)
 
   local wrong = {
@@ -207,8 +207,8 @@ describe("BPE.encode", function()
     })
     -- "a b" is possible first, from the left, but "b c" is older.
     assert.same({"▁", "a", "bc", "ab", "a", "bc", "bc"},
-      small:pieces("abcabab" .. "cbc"))
-    assert.same({"▁", "ab", "ab", "<unk>", "ab"}, small:pieces("ababxab"))
+      small:tokens("abcabab" .. "cbc"))
+    assert.same({"▁", "ab", "ab", "<unk>", "ab"}, small:tokens("ababxab"))
   end)
 
   it("agrees with merging one pair at a time", function()
@@ -240,7 +240,7 @@ describe("BPE.encode", function()
       for _, word in ipairs(unicode.words(s)) do
         for _, piece in ipairs(plainly(word)) do want[#want + 1] = piece end
       end
-      assert.same(want, bpe:pieces(s))
+      assert.same(want, bpe:tokens(s))
     end
   end)
 
@@ -267,7 +267,7 @@ describe("BPE.encode", function()
 
   it("spells an unknown character in bytes", function()
     assert.same({"▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"},
-      bpe:pieces("\u{1F600}"))
+      bpe:tokens("\u{1F600}"))
   end)
 
   it("gives nothing for nothing", function()
@@ -283,8 +283,8 @@ describe("BPE.encode", function()
   it("wants a string", function()
     assert.equal("BPE.encode: text must be a string, got a table",
       message(bpe.encode, bpe, {}))
-    assert.equal("BPE.pieces: text must be a string, got 3",
-      message(bpe.pieces, bpe, 3))
+    assert.equal("BPE.tokens: text must be a string, got 3",
+      message(bpe.tokens, bpe, 3))
   end)
 end)
 
@@ -378,7 +378,7 @@ describe("BPE.decode", function()
     end
     assert.equal("BPE.decode: ids must be a table, got 7",
       message(bpe.decode, bpe, 7))
-    assert.equal("BPE.piece: id must be an integer in 1..6, got 7",
-      message(small.piece, small, 7))
+    assert.equal("BPE.token: id must be an integer in 1..6, got 7",
+      message(small.token, small, 7))
   end)
 end)

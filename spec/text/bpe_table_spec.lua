@@ -17,7 +17,7 @@ describe("BPE.to_table", function()
       assert.same(bpe:to_table(), again:to_table())
       assert.equal(#bpe, #again)
       assert.equal(bpe.eos, again.eos)
-      for id = 1, #bpe do assert.equal(bpe:piece(id), again:piece(id)) end
+      for id = 1, #bpe do assert.equal(bpe:token(id), again:token(id)) end
       for _, s in ipairs {texts[1], texts[2], "a théâtre \u{1F600}"} do
         assert.same(bpe:encode(s), again:encode(s))
       end
@@ -43,7 +43,7 @@ describe("BPE.from_table", function()
   it("numbers the pieces in their order", function()
     local bpe = BPE.from_table(small())
     local got = {}
-    for id = 1, #bpe do got[id] = bpe:piece(id) end
+    for id = 1, #bpe do got[id] = bpe:token(id) end
     assert.same({"<pad>", "<unk>", "a", "b", "▁", "ab", "▁ab"}, got)
     assert.same({7, 6, 2}, bpe:encode("ababc"))
   end)
@@ -53,8 +53,8 @@ describe("BPE.from_table", function()
     t.merges = {"a b", "ab a", "b a", "a ba"}
     t.size = 8
     local bpe = BPE.from_table(t)
-    assert.equal("aba", bpe:piece(7))
-    assert.equal("ba", bpe:piece(8))
+    assert.equal("aba", bpe:token(7))
+    assert.equal("ba", bpe:token(8))
   end)
 
   it("keeps no hold of the table", function()

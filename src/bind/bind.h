@@ -75,6 +75,7 @@ void heed_bind_values(lua_State *L);   /* values.c: tensor, from_bytes; after
 void heed_bind_autograd(lua_State *L); /* autograd.c */
 void heed_bind_system(lua_State *L);   /* system.c: threads, memory, time */
 void heed_bind_files(lua_State *L);    /* files.c: safetensors, whole files */
+void heed_bind_images(lua_State *L);   /* images.c: PNG, JPEG, PPM */
 void heed_bind_print(lua_State *L);    /* print.c: tostring, its options; after
                                           heed_bind_tensors */
 

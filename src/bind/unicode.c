@@ -1,5 +1,5 @@
 /* unicode - text functions for Lua, over utf8proc. Layer: bind.
-   Read first: char_at, which every function walks its string with.
+   Read first: utf8.h, with whose heed_utf8_at every function walks its string.
 
    Strings are byte strings of any length and content. Work space is a userdata,
    so that an error while a result is pushed leaks nothing. */
@@ -12,6 +12,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "bind/utf8.h"
+
 #define NFC (UTF8PROC_STABLE | UTF8PROC_COMPOSE)
 #define BOUNDARY 0x2581 /* marks the start of a word */
 #define BOUNDARY_UTF8 "\xE2\x96\x81"
@@ -19,53 +21,11 @@
 #define FIRST_MARK 0x300 /* every smaller code point is NFC by itself */
 #define CLASSES 256      /* combining classes */
 
-typedef struct text {
-  const uint8_t *at;
-  size_t size;
-} text;
-
-typedef struct symbol {
-  int32_t code; /* -1 when the bytes are not UTF-8 */
-  size_t bytes; /* at least 1 */
-} symbol;
-
 typedef enum kind { KIND_SPACE, KIND_WORD, KIND_MARK, KIND_OTHER } kind;
-
-/* The character at byte `pos` < size. Bytes that are not UTF-8 come in the
-   longest piece that could have begun a character, as Unicode recommends. */
-static symbol char_at(text t, size_t pos) {
-  const uint8_t *s = t.at + pos;
-  size_t left = t.size - pos;
-  uint8_t lead = s[0], low = 0x80, high = 0xBF;
-  if (lead < 0x80) return (symbol){lead, 1};
-  if (lead < 0xC2 || lead > 0xF4) return (symbol){-1, 1};
-
-  size_t need = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (lead == 0xE0) low = 0xA0;  /* shorter forms exist */
-  if (lead == 0xED) high = 0x9F; /* surrogates */
-  if (lead == 0xF0) low = 0x90;  /* shorter forms exist */
-  if (lead == 0xF4) high = 0x8F; /* beyond U+10FFFF */
-  int32_t code = lead & (0x7F >> need);
-  for (size_t i = 1; i < need; i++) {
-    if (i == left || s[i] < low || s[i] > high) return (symbol){-1, i};
-    code = code << 6 | (s[i] & 0x3F);
-    low = 0x80;
-    high = 0xBF;
-  }
-  return (symbol){code, need};
-}
-
-static bool is_space(int32_t code) {
-  if (code < 0x80) return code == ' ' || (code >= '\t' && code <= '\r');
-  if (code == 0x85) return true;
-  utf8proc_category_t c = utf8proc_category(code);
-  return c == UTF8PROC_CATEGORY_ZS || c == UTF8PROC_CATEGORY_ZL ||
-         c == UTF8PROC_CATEGORY_ZP;
-}
 
 static kind kind_of(int32_t code) {
   if (code < 0) return KIND_OTHER;
-  if (is_space(code) || code == BOUNDARY) return KIND_SPACE;
+  if (heed_utf8_is_space(code) || code == BOUNDARY) return KIND_SPACE;
   switch (utf8proc_category(code)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
@@ -85,28 +45,17 @@ static kind kind_of(int32_t code) {
   }
 }
 
-/* The string argument 1 of `name`. Numbers are refused: a count given where a
-   text is wanted is a mistake. */
-static text check_text(lua_State *L, const char *name) {
-  if (lua_type(L, 1) != LUA_TSTRING)
-    luaL_error(L, "unicode.%s: s must be a string, got %s", name,
-               luaL_typename(L, 1));
-  text t;
-  t.at = (const uint8_t *)lua_tolstring(L, 1, &t.size);
-  return t;
-}
-
-static void push_text(lua_State *L, text t, size_t from, size_t to) {
+static void push_text(lua_State *L, heed_utf8 t, size_t from, size_t to) {
   lua_pushlstring(L, (const char *)t.at + from, to - from);
 }
 
 /* The byte where `t` stops being UTF-8, or its size. Sets `*largest` to the
    largest code point before it. */
-static size_t scan(text t, int32_t *largest) {
+static size_t scan(heed_utf8 t, int32_t *largest) {
   size_t pos = 0;
   *largest = 0;
   while (pos < t.size) {
-    symbol c = char_at(t, pos);
+    heed_symbol c = heed_utf8_at(t, pos);
     if (c.code < 0) break;
     if (c.code > *largest) *largest = c.code;
     pos += c.bytes;
@@ -117,7 +66,7 @@ static size_t scan(text t, int32_t *largest) {
 /* valid(s): true, or false and the byte position of the first sequence that
    is not UTF-8. */
 static int valid(lua_State *L) {
-  text t = check_text(L, "valid");
+  heed_utf8 t = heed_utf8_check(L, "valid");
   int32_t largest;
   size_t end = scan(t, &largest);
   lua_pushboolean(L, end == t.size);
@@ -128,11 +77,11 @@ static int valid(lua_State *L) {
 
 /* Writes the canonical decomposition of `t` to `out`, or, when that is NULL,
    only counts. Returns the number of code points. */
-static size_t decompose(text t, int32_t *out) {
+static size_t decompose(heed_utf8 t, int32_t *out) {
   size_t n = 0;
   int boundary = 0; /* only used by the option for grapheme clusters */
   for (size_t pos = 0; pos < t.size;) {
-    symbol c = char_at(t, pos);
+    heed_symbol c = heed_utf8_at(t, pos);
     n += (size_t)utf8proc_decompose_char(c.code, out ? out + n : NULL,
                                          out ? 4 : 0, NFC, &boundary);
     pos += c.bytes;
@@ -169,7 +118,7 @@ static void order(int32_t *code, size_t n, int32_t *spare) {
 
 /* nfc(s): s in Unicode normalisation form C, or nil and a message. */
 static int nfc(lua_State *L) {
-  text t = check_text(L, "nfc");
+  heed_utf8 t = heed_utf8_check(L, "nfc");
   int32_t largest;
   size_t end = scan(t, &largest);
   if (end < t.size) {
@@ -196,7 +145,7 @@ static int nfc(lua_State *L) {
 
 /* repair(s): s with each sequence that is not UTF-8 replaced by U+FFFD. */
 static int repair(lua_State *L) {
-  text t = check_text(L, "repair");
+  heed_utf8 t = heed_utf8_check(L, "repair");
   int32_t largest;
   size_t pos = scan(t, &largest);
   lua_settop(L, 1);
@@ -206,7 +155,7 @@ static int repair(lua_State *L) {
   luaL_buffinit(L, &b);
   luaL_addlstring(&b, (const char *)t.at, pos);
   while (pos < t.size) {
-    symbol c = char_at(t, pos);
+    heed_symbol c = heed_utf8_at(t, pos);
     if (c.code < 0)
       luaL_addstring(&b, REPLACEMENT_UTF8);
     else
@@ -220,11 +169,11 @@ static int repair(lua_State *L) {
 /* lower(s): s with every character replaced by its simple lower case; what is
    not UTF-8 stays. */
 static int lower(lua_State *L) {
-  text t = check_text(L, "lower");
+  heed_utf8 t = heed_utf8_check(L, "lower");
   luaL_Buffer b;
   luaL_buffinit(L, &b);
   for (size_t pos = 0; pos < t.size;) {
-    symbol c = char_at(t, pos);
+    heed_symbol c = heed_utf8_at(t, pos);
     if (c.code < 0) {
       luaL_addlstring(&b, (const char *)t.at + pos, c.bytes);
     } else {
@@ -240,11 +189,11 @@ static int lower(lua_State *L) {
 
 /* trim(s): s without Unicode white space at its ends. */
 static int trim(lua_State *L) {
-  text t = check_text(L, "trim");
+  heed_utf8 t = heed_utf8_check(L, "trim");
   size_t from = t.size, to = t.size;
   for (size_t pos = 0; pos < t.size;) {
-    symbol c = char_at(t, pos);
-    if (c.code < 0 || !is_space(c.code)) {
+    heed_symbol c = heed_utf8_at(t, pos);
+    if (c.code < 0 || !heed_utf8_is_space(c.code)) {
       if (from == t.size) from = pos;
       to = pos + c.bytes;
     }
@@ -256,12 +205,12 @@ static int trim(lua_State *L) {
 
 /* The end of the piece that starts with the character `first` at `pos`. A mark
    belongs to what stands before it, be that a letter or a symbol. */
-static size_t piece_end(text t, size_t pos, symbol first) {
+static size_t piece_end(heed_utf8 t, size_t pos, heed_symbol first) {
   kind k = kind_of(first.code);
   bool word = k == KIND_WORD || k == KIND_MARK;
   pos += first.bytes;
   while (pos < t.size) {
-    symbol c = char_at(t, pos);
+    heed_symbol c = heed_utf8_at(t, pos);
     k = kind_of(c.code);
     if (k != KIND_MARK && !(word && k == KIND_WORD)) break;
     pos += c.bytes;
@@ -273,13 +222,13 @@ static size_t piece_end(text t, size_t pos, symbol first) {
    every other character alone, with its marks. A piece that follows white
    space or starts the text begins with U+2581. */
 static int words(lua_State *L) {
-  text t = check_text(L, "words");
+  heed_utf8 t = heed_utf8_check(L, "words");
   lua_settop(L, 1);
   lua_newtable(L);
   lua_Integer n = 0;
   bool spaced = true;
   for (size_t pos = 0; pos < t.size;) {
-    symbol c = char_at(t, pos);
+    heed_symbol c = heed_utf8_at(t, pos);
     if (kind_of(c.code) == KIND_SPACE) {
       spaced = true;
       pos += c.bytes;
@@ -303,5 +252,6 @@ static const luaL_Reg functions[] = {
 
 int heed_bind_unicode(lua_State *L) {
   luaL_newlib(L, functions);
+  heed_bind_unicode_split(L);
   return 1;
 }

@@ -4,8 +4,10 @@
 
 #include <lua.h>
 
-/* Pushes a table with the functions nfc, valid, repair, lower, trim, words.
-   Returns 1. */
+/* Pushes a table with the functions nfc, valid, repair, lower, trim, words, and
+   those of unicode_split.c. Returns 1. */
 int heed_bind_unicode(lua_State *L);
+/* Adds characters, graphemes, bert_words to the table on the top. */
+void heed_bind_unicode_split(lua_State *L);
 
 #endif

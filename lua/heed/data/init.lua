@@ -1,10 +1,17 @@
---- Data: readers of corpora, and batches of examples.
+--- Data: datasets, loaders of their batches, and readers of corpora.
 
+local collate = require "heed.data.collate"
+local dataset = require "heed.data.dataset"
 local pairs_file = require "heed.data.pairs"
 
 return {
   read_pairs = pairs_file.read_pairs,
   group_references = pairs_file.group_references,
   Ragged = require "heed.data.ragged",
-  batches = require "heed.data.batches",
+  Dataset = dataset.Dataset,
+  TensorDataset = dataset.TensorDataset,
+  DataLoader = require "heed.data.loader",
+  collate = collate.collate,
+  padded = collate.padded,
+  pad_sequence = collate.pad_sequence,
 }

@@ -5,19 +5,20 @@
 
 local heed = require "heed"
 local check = require "heed.check"
+local dataset = require "heed.data.dataset"
 
 local Ragged = {}
-Ragged.__index = Ragged
 Ragged.__name = "Ragged"
 
---- Returns the lists as a Ragged.
+--- Returns the lists as a Ragged, a dataset of lists.
+-- @function Ragged
 -- @tparam table lists a list of lists of integers; a list may be empty
 -- @treturn Ragged with the fields `flat`, int64 (total): all lists one after
 -- another; `starts` and `lengths`, int64 (n): where each begins, from 1, and
 -- how long it is; `#ragged` is n
 -- @usage
--- local ragged = data.Ragged {{5, 6, 7}, {8}}
--- print(ragged:batch({2, 1}, {pad = 1})) --> 8 1 1 / 5 6 7
+-- local ragged = heed.data.Ragged {{5, 6, 7}, {8}}
+-- return ragged:batch({2, 1}, {pad = 1}) --> 8, 1, 1, 5, 6, 7, 1, 3
 local function new(_, lists)
   check.kind("Ragged", "lists", lists, "table")
   local flat, starts, lengths = {}, {}, {}
@@ -34,19 +35,15 @@ local function new(_, lists)
   end
   local ints <const> = {dtype = "int64"}
   return setmetatable({
+    length = #lists,
     flat = heed.tensor(flat, ints),
     starts = heed.tensor(starts, ints),
     lengths = heed.tensor(lengths, ints),
   }, Ragged)
 end
 
-function Ragged:__len() return #self.starts end
-
---- Returns list i as a Lua table.
--- @tparam integer i from 1
--- @treturn {integer,...}
--- @usage ragged:list(1) --> {5, 6, 7}
-function Ragged:list(i)
+-- List i as a Lua table.
+function Ragged:fetch(i)
   local start <const> = self.starts[i]:item()
   local n <const> = self.lengths[i]:item()
   if n == 0 then return {} end
@@ -58,7 +55,9 @@ end
 -- @tparam table options `pad`, the integer to fill up with (default 0)
 -- @treturn tensor int64 (b, longest)
 -- @treturn tensor their lengths, int64 (b)
--- @usage local ids, lengths = ragged:batch({2, 1}, {pad = 1})
+-- @usage
+-- local ragged = heed.data.Ragged {{5, 6, 7}, {8}}
+-- local ids, lengths = ragged:batch({2, 1}, {pad = 1}); lengths --> 1, 3
 function Ragged:batch(rows, options)
   options = check.types("batch", options, {pad = "number"})
   if not heed.is_tensor(rows) then
@@ -75,4 +74,5 @@ function Ragged:batch(rows, options)
   return heed.where(inside, self.flat:index_select(places), pad), lengths
 end
 
-return setmetatable(Ragged, {__call = new})
+Ragged.new = new
+return dataset.extend(Ragged)

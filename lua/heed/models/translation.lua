@@ -62,8 +62,9 @@ function Translation:translate(texts, options)
   end
   local source <const> = data.Ragged(ids)
   local result = {}
-  for _, rows in ipairs(data.batches(lengths,
-      {size = BATCH, shuffle = false})) do
+  local loader <const> = data.DataLoader(source,
+    {batch_size = BATCH, lengths = lengths})
+  for rows in loader:rows() do
     local src, lens = source:batch(rows, {pad = self.tokenizer.pad})
     local longest = o.max_length or math.min(limit, 2 * src:size(2) + 10)
     local found = src:size(2) > 0 and self.model:translate(src, lens, {
@@ -110,9 +111,9 @@ function Translation:attention(source, options)
   local layers <const> = self.model:attention(heed.tensor(ids, ints),
     heed.tensor(seen, ints))
   local rows, cols = {}, {}
-  for i, id in ipairs(target) do rows[i] = bpe:piece(id) end
-  rows[#rows + 1] = bpe:piece(bpe.eos)
-  for i, id in ipairs(ids) do cols[i] = bpe:piece(id) end
+  for i, id in ipairs(target) do rows[i] = bpe:token(id) end
+  rows[#rows + 1] = bpe:token(bpe.eos)
+  for i, id in ipairs(ids) do cols[i] = bpe:token(id) end
   return {
     source = shown(cols), target = shown(rows), weights = layers[#layers],
     text = translated,

@@ -15,11 +15,10 @@ local Heap = require "heed.text.heap"
 local merges = require "heed.text.merges"
 local order = require "heed.text.order"
 local pieces = require "heed.text.pieces"
+local Tokenizer = require "heed.text.tokenizer"
 local unicode = require "heed.core".unicode
 
-local BPE = {}
-BPE.__index = BPE
-BPE.__name = "BPE"
+local BPE = Tokenizer.class "BPE"
 
 -- Words remembered with their ids: at most two generations of this many, none
 -- longer than this.
@@ -33,16 +32,12 @@ local function new(parts)
     list = parts.pieces,
     first_byte = #parts.specials + 1,
     last_byte = #parts.specials + (parts.byte_fallback and pieces.BYTES or 0),
-    ids = {},
     rank = {}, -- of a pair: its place in `parts.merges`
     fresh = {}, n_fresh = 0, stale = {}, -- the cache, see `word_ids`
   }, BPE)
-  for id, piece in ipairs(self.list) do self.ids[piece] = id end
+  Tokenizer.number(self, #parts.specials)
   for rank, merge in ipairs(parts.merges) do
     self.rank[merge[1] << 32 | merge[2]] = rank
-  end
-  for _, name in ipairs {"pad", "bos", "eos", "unk"} do
-    self[name] = self.ids["<" .. name .. ">"]
   end
   return self
 end
@@ -227,7 +222,12 @@ local function word_ids(self, word)
   return ids
 end
 
-local function encode(self, text)
+--- Returns the ids of a text, a list of integers from 1. Nothing is added at
+-- the ends.
+-- @tparam string text any bytes; what is not UTF-8 is spelt by byte tokens
+-- @usage local ids = bpe:encode("a small text")
+function BPE:encode(text)
+  self:check_text("encode", text)
   local ids = {}
   for _, word in ipairs(unicode.words(text)) do
     local part = word_ids(self, word)
@@ -236,37 +236,15 @@ local function encode(self, text)
   return ids
 end
 
---- Returns the ids of a text, a list of integers from 1. Nothing is added at
--- the ends.
--- @tparam string text any bytes; what is not UTF-8 is spelt by byte tokens
--- @usage local ids = bpe:encode("a small text")
-function BPE:encode(text)
-  check.kind("BPE.encode", "text", text, "string")
-  return (encode(self, text))
-end
-
---- Returns the pieces of a text, a list of strings, one for each id.
--- @tparam string text
-function BPE:pieces(text)
-  check.kind("BPE.pieces", "text", text, "string")
-  local result = encode(self, text)
-  for i, id in ipairs(result) do result[i] = self.list[id] end
-  return result
-end
-
 --- Returns the text of ids; specials add nothing. Byte tokens that do not make
 -- up UTF-8 become U+FFFD.
--- @tparam {integer,...} ids
+-- @param ids a list, or an int64 tensor with one dimension
 -- @raise on an id outside the vocabulary
 function BPE:decode(ids)
-  check.kind("BPE.decode", "ids", ids, "table")
+  ids = self:read_ids(ids)
   local parts = {}
   for i = 1, #ids do
-    local id = math.type(ids[i]) and math.tointeger(ids[i])
-    if not id or id < 1 or id > #self.list then
-      error(("BPE.decode: ids[%d] must be an integer in 1..%d, got %s"):format(
-        i, #self.list, check.show(ids[i])), 2)
-    end
+    local id = self:check_id(ids, i)
     if id > self.last_byte then
       parts[#parts + 1] = self.list[id]
     elseif id >= self.first_byte then
@@ -276,28 +254,6 @@ function BPE:decode(ids)
   local text = unicode.repair(table.concat(parts))
   return (text:gsub(pieces.BOUNDARY, " "):gsub("^ ", ""))
 end
-
---- Returns the id of a piece, or nil when the vocabulary has no such piece.
--- @tparam string piece as `pieces` gives it: `"\u{2581}the"`, `"<0x0A>"`
-function BPE:id(piece)
-  check.kind("BPE.id", "piece", piece, "string")
-  return self.ids[piece]
-end
-
---- Returns the piece of an id.
--- @tparam integer id
--- @raise on an id outside the vocabulary
-function BPE:piece(id)
-  local n = math.type(id) and math.tointeger(id)
-  if not n or n < 1 or n > #self.list then
-    error(("BPE.piece: id must be an integer in 1..%d, got %s"):format(
-      #self.list, check.show(id)), 2)
-  end
-  return self.list[n]
-end
-
---- The number of ids.
-function BPE:__len() return #self.list end
 
 function BPE:__tostring()
   return ("BPE(%d pieces: %d specials, %d bytes, %d characters, %d learnt)")

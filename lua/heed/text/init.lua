@@ -1,12 +1,18 @@
 --- Text: tokenisers, vocabularies and the measure of a translation.
 --
--- `BPE` and `Vocabulary` turn text into ids and back, `bleu` scores
--- translations, `unicode` holds the functions on strings that they stand on:
--- `nfc`, `valid`, `repair`, `lower`, `trim`, `words`.
+-- The tokenisers `BPE`, `WordPiece`, `Words` and `Characters` turn text into
+-- ids and back, all by the same methods (see tokenizer.lua); `load` reads what
+-- their `save` wrote. `Vocabulary` numbers tokens, `bleu` scores translations,
+-- `unicode` holds the functions on strings that they stand on: `nfc`, `valid`,
+-- `repair`, `lower`, `trim`, `words`, `characters`, `graphemes`, `bert_words`.
 
 return {
   BPE = require "heed.text.bpe",
+  Characters = require "heed.text.characters",
   Vocabulary = require "heed.text.vocabulary",
+  WordPiece = require "heed.text.wordpiece",
+  Words = require "heed.text.words",
+  load = require "heed.text.load".load,
   bleu = require "heed.text.bleu",
   unicode = require "heed.core".unicode,
 }

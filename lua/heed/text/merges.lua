@@ -151,7 +151,9 @@ end
 -- @tparam {string,...} pieces all pieces so far, by id
 -- @tparam integer size
 -- @tparam integer min_frequency a pair that occurs less often is not merged
-local function learn(words, counts, symbols_of, pieces, size, min_frequency)
+-- @tparam[opt] function join makes one piece of two (default: `..`)
+local function learn(words, counts, symbols_of, pieces, size, min_frequency,
+    join)
   local list = link(words, counts, symbols_of)
   local learner = new_learner(list, pieces, min_frequency)
   learner:count_all()
@@ -163,7 +165,7 @@ local function learn(words, counts, symbols_of, pieces, size, min_frequency)
   while #pieces < size do
     local a, b = learner:next()
     if not a then break end
-    local piece = pieces[a] .. pieces[b]
+    local piece = join and join(pieces[a], pieces[b]) or pieces[a] .. pieces[b]
     local c = ids[piece]
     if not c then
       c = #pieces + 1

@@ -2,6 +2,7 @@
 
 local check = require "heed.check"
 local order = require "heed.text.order"
+local Tokenizer = require "heed.text.tokenizer"
 
 local Vocabulary = {}
 Vocabulary.__index = Vocabulary
@@ -174,6 +175,13 @@ function Vocabulary:to_table()
     words = table.move(self.words, n + 1, #self.words, 1, {}),
   }
 end
+
+--- Writes the vocabulary into a file as JSON, whole or not at all; `text.load`
+-- reads it.
+-- @function save
+-- @tparam string path
+-- @raise when the file cannot be written
+Vocabulary.save = Tokenizer.save
 
 -- What is wrong with a table, or nil.
 local function table_fault(t)

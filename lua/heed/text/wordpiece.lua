@@ -1,0 +1,417 @@
+--- WordPiece, the tokeniser of BERT (Wu et al. 2016; Devlin et al. 2019).
+--
+-- A text is cut into words by BERT's rules (`unicode.bert_words`: lower case
+-- and no accents if wanted, Chinese characters and punctuation alone). From the
+-- start of each word the longest token is taken, then the longest that goes on,
+-- written with "##" in front; a word that cannot be spelt so becomes `[UNK]`.
+-- The ids are those of BERT's own tokeniser plus 1: line i of vocab.txt is i.
+
+local check = require "heed.check"
+local merges = require "heed.text.merges"
+local order = require "heed.text.order"
+local Tokenizer = require "heed.text.tokenizer"
+local unicode = require "heed.core".unicode
+
+local WordPiece = Tokenizer.class "WordPiece"
+
+local FORMAT <const>, VERSION <const> = "heed.wordpiece", 1
+
+local PREFIX <const> = "##" -- goes on with a word
+
+-- A longer word, in characters, becomes [UNK] without a search.
+local LONGEST_WORD <const> = 100
+
+local SPECIALS <const> = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
+
+-- `o`: lowercase, strip_accents, specials (those of the list that are special).
+local function new(list, o)
+  local self <const> = setmetatable({
+    list = list, lowercase = o.lowercase, strip_accents = o.strip_accents,
+    special = {}, cache = {}, n_cached = 0,
+  }, WordPiece)
+  Tokenizer.number(self, #list)
+  local longest = 0
+  for _, token in ipairs(list) do longest = math.max(longest, #token) end
+  self.longest = longest
+  local firsts = {}
+  for i, token in ipairs(o.specials) do
+    self.special[self.ids[token]] = token
+    firsts[i] = token:sub(1, 1):gsub("%p", "%%%0")
+  end
+  -- matches the first byte of any special
+  self.opening = #firsts > 0 and "[" .. table.concat(firsts) .. "]"
+  return self
+end
+
+-- Checks lowercase and strip_accents, whose default is lowercase.
+local function check_case(func, o)
+  check.kind(func, "lowercase", o.lowercase, "boolean")
+  if o.strip_accents == nil then o.strip_accents = o.lowercase end
+  check.kind(func, "strip_accents", o.strip_accents, "boolean")
+end
+
+-- Words remembered with their ids.
+local CACHED_WORDS <const> = 50000
+
+-- The specials of BERT that are in the list.
+local function own_specials(list)
+  local there, found = {}, {}
+  for _, token in ipairs(list) do there[token] = true end
+  for _, token in ipairs(SPECIALS) do
+    if there[token] then found[#found + 1] = token end
+  end
+  return found
+end
+
+-- What is wrong with a list of tokens and its specials, or nil.
+local function list_fault(list, specials)
+  local seen = {}
+  local fault = Tokenizer.distinct_fault(list, seen)
+  if fault then return "tokens" .. fault end
+  if not seen["[UNK]"] then return 'tokens must hold "[UNK]"' end
+  for i, token in ipairs(list) do
+    if not utf8.len(token) then
+      return ("tokens[%d]: %s is not UTF-8"):format(i, check.show(token))
+    end
+  end
+  local _, wrong = check.list(specials, "string")
+  if wrong then return "specials" .. wrong end
+  for i, token in ipairs(specials) do
+    if token == "" or not seen[token] then
+      return ("specials[%d]: %s is not among the tokens"):format(i,
+        check.show(token))
+    end
+  end
+end
+
+--- Returns the tokeniser of a vocabulary as BERT's models come with it.
+-- @param vocabulary the path of a vocab.txt, one token a line; or a list
+-- @tparam[opt] table options `lowercase` (true), as in "uncased" models;
+-- `strip_accents` (as lowercase); `specials`, tokens that are found in texts as
+-- they stand (those of `[PAD] [UNK] [CLS] [SEP] [MASK]` that there are)
+-- @treturn WordPiece or nil and a message: the file cannot be read, or is no
+-- vocabulary
+-- @usage
+-- local t = heed.text.WordPiece.from_vocab {"[UNK]", "un", "##able", "able"}
+-- return table.concat(t:tokens("Unable, able"), " ") --> un ##able [UNK] able
+function WordPiece.from_vocab(vocabulary, options)
+  local func <const> = "WordPiece.from_vocab"
+  local o <const> = check.options(func, options, {
+    lowercase = true, strip_accents = check.NONE, specials = check.NONE,
+  })
+  check_case(func, o)
+  local list = {}
+  if type(vocabulary) == "table" then
+    table.move(vocabulary, 1, #vocabulary, 1, list)
+  else
+    check.kind(func, "vocabulary", vocabulary, "string")
+    local file <const>, reason = io.open(vocabulary, "rb")
+    if not file then return nil, func .. ": " .. reason end
+    local text <const>, fault = file:read("a")
+    file:close()
+    if not text then
+      return nil, ("%s: %s: %s"):format(func, vocabulary, fault)
+    end
+    for line in text:gmatch("([^\n]*)\n?") do
+      list[#list + 1] = (line:gsub("\r$", ""))
+    end
+    -- what stands behind the last line feed is no line
+    if list[#list] == "" then list[#list] = nil end
+  end
+  if not check.list(list, "string") then o.specials = {} end
+  o.specials = o.specials or own_specials(list)
+  local fault <const> = list_fault(list, o.specials)
+  if not fault then return new(list, o) end
+  if type(vocabulary) == "table" then check.fail("%s: %s", func, fault) end
+  return nil, ("%s: %s: %s"):format(func, vocabulary, fault)
+end
+
+-- -- learning ----------------------------------------------------------------
+
+-- The characters of a word as tokens: all but the first with the prefix.
+local function spelt(word)
+  local list <const> = unicode.characters(word)
+  for i = 2, #list do list[i] = PREFIX .. list[i] end
+  return list
+end
+
+-- Tokens a and b as one.
+local function join(a, b) return a .. b:sub(#PREFIX + 1) end
+
+--- Returns a tokeniser learnt from texts: the specials, the characters (those
+-- that go on with a word have tokens of their own), then, as for byte pairs,
+-- the most frequent pair of neighbours becomes one token until there are
+-- enough; of pairs as frequent the smaller one, by its bytes. The same texts
+-- and options give the same tokeniser.
+-- @tparam {string,...} texts or a function that returns the next one
+-- @tparam[opt] table options `vocab_size` (8000), all ids; `min_frequency` (2)
+-- of a pair; `lowercase` (true); `strip_accents` (as lowercase); `specials`
+-- (`{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}`)
+-- @treturn WordPiece
+-- @raise on a `vocab_size` that does not hold the specials and the characters
+-- @usage
+-- local t = heed.text.WordPiece.train({"low lower lowest"}, {vocab_size = 17})
+-- return table.concat(t:tokens("lower slow"), " ") --> low ##e ##r [UNK]
+function WordPiece.train(texts, options)
+  local func <const> = "WordPiece.train"
+  local o <const> = check.options(func, options, {
+    vocab_size = 8000, min_frequency = 2, lowercase = true,
+    strip_accents = check.NONE, specials = SPECIALS,
+  })
+  check_case(func, o)
+  local size <const> = check.integer(func, "vocab_size", o.vocab_size, 1)
+  local least <const> = check.integer(func, "min_frequency", o.min_frequency, 1)
+  local is_special = {}
+  local fault <const> = Tokenizer.distinct_fault(o.specials, is_special)
+  if fault then check.fail("%s: specials%s", func, fault) end
+  if not is_special["[UNK]"] then
+    check.fail('%s: specials must hold "[UNK]"', func)
+  end
+  local count <const> = Tokenizer.count(func, texts, function(text)
+    return (unicode.bert_words(text, o.lowercase, o.strip_accents))
+  end)
+
+  local words, counts, seen, alphabet = {}, {}, {}, {}
+  for word in pairs(count) do words[#words + 1] = word end
+  table.sort(words, order.less)
+  for w, word in ipairs(words) do
+    counts[w] = count[word]
+    for _, token in ipairs(spelt(word)) do
+      if not seen[token] and not is_special[token] then
+        seen[token] = true
+        alphabet[#alphabet + 1] = token
+      end
+    end
+  end
+  table.sort(alphabet, order.less)
+  local list <const> = table.move(o.specials, 1, #o.specials, 1, {})
+  table.move(alphabet, 1, #alphabet, #list + 1, list)
+  if size < #list then
+    check.fail("%s: vocab_size must be at least %d (%d specials, %d "
+      .. "characters), got %d", func, #list, #o.specials, #alphabet, size)
+  end
+  local ids = {}
+  for id, token in ipairs(list) do ids[token] = id end
+  merges.learn(words, counts, function(word)
+    local symbols <const> = spelt(word)
+    for i, token in ipairs(symbols) do symbols[i] = ids[token] end
+    return symbols
+  end, list, size, least, join)
+  return new(list, {lowercase = o.lowercase, strip_accents = o.strip_accents,
+    specials = o.specials})
+end
+
+-- -- texts to ids ------------------------------------------------------------
+
+-- The ids of a word and, in `ends`, the last byte of each in it; one [UNK] for
+-- a word that cannot be spelt.
+local function spell(self, word)
+  local length <const> = utf8.len(word)
+  if length > LONGEST_WORD then return {self.unk}, {#word} end
+  local ids, ends = {}, {}
+  local from = 1
+  while from <= #word do
+    local prefix <const> = from > 1 and PREFIX or ""
+    local to = math.min(#word, from + self.longest - 1)
+    local id
+    while to >= from do
+      id = self.ids[prefix .. word:sub(from, to)]
+      if id then break end
+      to = to - 1
+    end
+    if not id then return {self.unk}, {#word} end
+    ids[#ids + 1], ends[#ends + 1] = id, to
+    from = to + 1
+  end
+  return ids, ends
+end
+
+-- The ids of a word, remembered.
+local function word_ids(self, word)
+  local ids = self.cache[word]
+  if ids then return ids end
+  ids = spell(self, word)
+  if self.n_cached >= CACHED_WORDS then
+    self.cache, self.n_cached = {}, 0
+  end
+  self.cache[word], self.n_cached = ids, self.n_cached + 1
+  return ids
+end
+
+-- The first special token in the text from byte `from` on, the longest of
+-- several there: its first and last byte and its id, or nil.
+local function find_special(self, text, from)
+  local at = self.opening and text:find(self.opening, from)
+  while at do
+    local last, found
+    for id, token in pairs(self.special) do
+      local to <const> = at + #token - 1
+      if (not last or to > last) and text:sub(at, to) == token then
+        last, found = to, id
+      end
+    end
+    if found then return at, last, found end
+    at = text:find(self.opening, at + 1)
+  end
+end
+
+-- Calls plain(text, offset) and special(id, first, last) for the parts of a
+-- text in order; `offset` bytes stand before the part.
+local function each_part(self, text, plain, special)
+  local from = 1
+  while from <= #text do
+    local first <const>, last, id = find_special(self, text, from)
+    if not first then break end
+    if first > from then plain(text:sub(from, first - 1), from - 1) end
+    special(id, first, last)
+    from = last + 1
+  end
+  if from <= #text then plain(text:sub(from), from - 1) end
+end
+
+local function add_text(self, text, ids)
+  each_part(self, text, function(part)
+    for _, word in ipairs((unicode.bert_words(part, self.lowercase,
+        self.strip_accents))) do
+      local of_word <const> = word_ids(self, word)
+      table.move(of_word, 1, #of_word, #ids + 1, ids)
+    end
+  end, function(id) ids[#ids + 1] = id end)
+end
+
+--- Returns the ids of a text. Special tokens that stand in the text, such as
+-- "[MASK]", are found; nothing is added at the ends (`encode_pair` does).
+-- @tparam string text any bytes; what is not UTF-8 becomes `[UNK]`
+-- @treturn {integer,...}
+-- @usage
+-- local t = heed.text.WordPiece.from_vocab {"[UNK]", "[MASK]", "a", "##b"}
+-- return table.concat(t:encode("AB [MASK] c"), " ") --> 3 4 2 1
+function WordPiece:encode(text)
+  self:check_text("encode", text)
+  local ids = {}
+  add_text(self, text, ids)
+  return ids
+end
+
+--- Returns the ids of one or two texts as BERT's models want them: `[CLS]`
+-- first `[SEP]`, and, where there is a second text, second `[SEP]`; and which
+-- part each id is of, for an embedding: 1 or 2.
+-- @tparam string first
+-- @tparam[opt] string second
+-- @treturn {integer,...} ids
+-- @treturn {integer,...} parts
+-- @raise when the vocabulary has no `[CLS]` or `[SEP]`
+-- @usage
+-- local tokens = {"[UNK]", "[CLS]", "[SEP]", "a", "b"}
+-- local t = heed.text.WordPiece.from_vocab(tokens)
+-- local ids, parts = t:encode_pair("a", "b")
+-- return table.concat(ids, " "), table.concat(parts, " ") --> 2 4 3 5 3
+function WordPiece:encode_pair(first, second)
+  local func <const> = "WordPiece.encode_pair"
+  check.kind(func, "first", first, "string")
+  if second ~= nil then check.kind(func, "second", second, "string") end
+  if not self.cls or not self.sep then
+    check.fail('%s: the vocabulary must hold "[CLS]" and "[SEP]"', func)
+  end
+  local ids, parts = {self.cls}, {}
+  for part, text in ipairs {first, second} do
+    add_text(self, text, ids)
+    ids[#ids + 1] = self.sep
+    for i = #parts + 1, #ids do parts[i] = part end
+  end
+  return ids, parts
+end
+
+--- Returns, for each id that `encode` gives, the first and the last byte of
+-- what it comes from in the text, so that `text:sub(first, last)` is it.
+-- @tparam string text
+-- @treturn {{integer,integer},...}
+-- @usage
+-- local t = heed.text.WordPiece.from_vocab {"[UNK]", "a", "##b"}
+-- local places = t:offsets("x AB")
+-- return places[3][1], places[3][2] --> 4, 4
+function WordPiece:offsets(text)
+  self:check_text("offsets", text)
+  local result = {}
+  each_part(self, text, function(part, offset)
+    local words <const>, places = unicode.bert_words(part, self.lowercase,
+      self.strip_accents, true)
+    for w, word in ipairs(words) do
+      local _, ends <const> = spell(self, word)
+      local done = 0 -- characters of the word
+      local from = 1
+      for _, to in ipairs(ends) do
+        local n <const> = utf8.len(word, from, to)
+        result[#result + 1] = {offset + places[w][2 * done + 1],
+          offset + places[w][2 * (done + n)]}
+        done, from = done + n, to + 1
+      end
+    end
+  end, function(_, first, last) result[#result + 1] = {first, last} end)
+  return result
+end
+
+--- Returns the text of ids: the tokens with spaces between, those with "##"
+-- joined to what stands before them. Specials add nothing, but for `[UNK]`.
+-- Case, accents and white space that encoding took away do not come back.
+-- @param ids a list, or an int64 tensor with one dimension
+-- @treturn string
+-- @raise on an id outside the vocabulary
+-- @usage
+-- local t = heed.text.WordPiece.from_vocab {"[UNK]", "un", "##able", "able"}
+-- return t:decode({2, 3, 4}) --> unable able
+function WordPiece:decode(ids)
+  ids = self:read_ids(ids)
+  local parts = {}
+  for i = 1, #ids do
+    local id <const> = self:check_id(ids, i)
+    local token <const> = self.list[id]
+    if not self.special[id] or id == self.unk then
+      local goes_on <const> = token:sub(1, #PREFIX) == PREFIX and #parts > 0
+      if #parts > 0 and not goes_on then parts[#parts + 1] = " " end
+      parts[#parts + 1] = goes_on and token:sub(#PREFIX + 1) or token
+    end
+  end
+  return table.concat(parts)
+end
+
+function WordPiece:__tostring()
+  local n = 0
+  for _ in pairs(self.special) do n = n + 1 end
+  return ("WordPiece(%d tokens: %d specials%s)"):format(#self.list, n,
+    self.lowercase and ", lower case" or "")
+end
+
+-- -- tables ------------------------------------------------------------------
+
+--- Returns a plain table with all of the tokeniser, fit for JSON.
+function WordPiece:to_table()
+  local specials = {}
+  for id in pairs(self.special) do specials[#specials + 1] = id end
+  table.sort(specials)
+  for i, id in ipairs(specials) do specials[i] = self.list[id] end
+  return {
+    format = FORMAT, version = VERSION, lowercase = self.lowercase,
+    strip_accents = self.strip_accents, specials = specials,
+    tokens = table.move(self.list, 1, #self.list, 1, {}),
+  }
+end
+
+--- Returns the tokeniser that `to_table` was called on.
+-- @tparam table t
+-- @raise when the table is malformed, with what is wrong with it
+function WordPiece.from_table(t)
+  local func <const> = "WordPiece.from_table"
+  check.kind(func, "t", t, "table")
+  local fault = Tokenizer.head_fault(t, FORMAT, VERSION)
+  for _, key in ipairs {"lowercase", "strip_accents"} do
+    if not fault and type(t[key]) ~= "boolean" then
+      fault = ("%s must be a boolean, got %s"):format(key, check.show(t[key]))
+    end
+  end
+  fault = fault or list_fault(t.tokens, t.specials)
+  if fault then check.fail("%s: %s", func, fault) end
+  return new(table.move(t.tokens, 1, #t.tokens, 1, {}), t)
+end
+
+return WordPiece
