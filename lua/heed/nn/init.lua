@@ -22,6 +22,9 @@ local nn = {
 
   Sequential = require "heed.nn.sequential",
   ModuleList = require "heed.nn.module_list",
+  ModuleDict = require "heed.nn.module_dict",
+  ParameterList = require "heed.nn.parameter_list",
+  summary = require "heed.nn.summary",
 
   Linear = require "heed.nn.linear",
   Conv2d = require "heed.nn.conv2d",
