@@ -30,6 +30,7 @@ local lua_layers <const> = {
   models = {},
   check = { "nn", "optim", "models", "data", "text", "plot", "progress" },
   progress = { "nn", "optim", "models", "data", "text" },
+  train = { "models", "data", "text", "plot" },
 }
 
 local function sources(folder, pattern)
