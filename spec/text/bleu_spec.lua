@@ -176,8 +176,9 @@ describe("text.bleu", function()
       'smooth_value goes with "floor" and "add-k", not with "exp"'},
     {{{"a"}, {{"a"}}, {smooth = "floor", smooth_value = -1}},
       "smooth_value must be a number of at least 0, got -1"},
-    {{{"a"}, {{"a"}}, {smoothing = "exp"}}, 'unknown option "smoothing"; known: '
-      .. "effective_order, lowercase, max_order, smooth, smooth_value, tokenize"},
+    {{{"a"}, {{"a"}}, {case = 1}}, 'unknown option "case"; known: '
+      .. "effective_order, lowercase, max_order, smooth, smooth_value, "
+      .. "tokenize"},
     {{{"a"}, {{"a"}}, 4}, "options must be a table, got 4"},
   }
   for _, case in ipairs(wrong) do

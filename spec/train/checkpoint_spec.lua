@@ -132,10 +132,10 @@ describe("a checkpoint", function()
       message(train.save, path))
     assert.equal("save: the name of a part must be a string, got 1",
       message(train.save, path, {keeper()}))
-    assert.equal("save: parts.x must have state_dict and load_state_dict, or " ..
-      "be a Generator, got 1", message(train.save, path, {x = 1}))
-    assert.equal("save: parts.x must have state_dict and load_state_dict, or " ..
-      "be a Generator, got tensor float32 [1]",
+    assert.equal("save: parts.x must have state_dict and load_state_dict, " ..
+      "or be a Generator, got 1", message(train.save, path, {x = 1}))
+    assert.equal("save: parts.x must have state_dict and load_state_dict, " ..
+      "or be a Generator, got tensor float32 [1]",
       message(train.save, path, {x = heed.ones(1)}))
     assert.equal("save: values must be a table, got 1",
       message(train.save, path, {}, 1))
@@ -146,9 +146,10 @@ describe("a checkpoint", function()
     local function said(parts) return message(train.load, path, parts) end
     assert.equal("load: " .. path .. " holds no state of other; it holds: " ..
       "more, net", said({other = nn.Linear(2, 2)}))
-    assert.equal("load: " .. path .. ": net: load_state_dict: the tensors do " ..
-      "not fit this Linear\n  other shapes: weight is [3 2] here and [2 2] " ..
-      "there, bias is [3] here and [2] there", said({net = nn.Linear(2, 3)}))
+    assert.equal("load: " .. path .. ": net: load_state_dict: the tensors " ..
+      "do not fit this Linear\n  other shapes: weight is [3 2] here and " ..
+      "[2 2] there, bias is [3] here and [2] there",
+      said({net = nn.Linear(2, 3)}))
     assert.equal("load: " .. path .. ": g has 0 random generators there and " ..
       "1 here", said({g = heed.Generator(1)}))
   end)
@@ -156,21 +157,21 @@ describe("a checkpoint", function()
   it("says what is wrong with a file", function()
     local function said() return message(train.load, path, {}) end
     heed.save_safetensors(path, {}, {})
-    assert.equal("load: " .. path .. ': format must be "heed.train.1", got nil',
-      said())
+    assert.equal("load: " .. path ..
+      ': format must be "heed.train.1", got nil', said())
     local function write(text)
       heed.save_safetensors(path, {}, {format = "heed.train.1", state = text})
     end
     write("1")
-    assert.equal("load: " .. path .. " is damaged: its state is no JSON object",
-      said())
+    assert.equal("load: " .. path ..
+      " is damaged: its state is no JSON object", said())
     write('{"x": "@weight"}')
     assert.equal("load: " .. path .. " is damaged: its state holds " ..
       '"@weight", which stands for nothing', said())
     for _, text in ipairs {'"#0"', '"#zz"', '"=x"'} do
       write('{"x": ' .. text .. "}")
-      assert.equal("load: " .. path .. " is damaged: its state holds " .. text ..
-        ", which stands for nothing", said())
+      assert.equal("load: " .. path .. " is damaged: its state holds " ..
+        text .. ", which stands for nothing", said())
     end
     write("{}")
     assert.equal("load: " .. path .. " is damaged: a part of its state is " ..
