@@ -188,6 +188,7 @@ local OPTIONS <const> = {depth = math.huge, training = false}
 -- (products of matrices, convolutions and attention, nil where they are not
 -- known); and the sums `parameters`, `trainable`, `bytes` (of parameters),
 -- `memory` and `mult_adds` (of the rows that know).
+-- @function summary
 -- @param model module
 -- @param input tensor, or a list of the arguments
 -- @tparam[opt] table options `depth`: how deep the printed tree goes, 0 is the

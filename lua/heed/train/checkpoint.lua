@@ -86,8 +86,12 @@ end
 -- tensors and tables of them
 -- @raise when the file cannot be written (the old one stays), or for a value
 -- that cannot be kept
--- @usage train.save("run.safetensors", {model = net, optimizer = optimizer},
---   {epoch = 3})
+-- @usage
+-- local path, net = os.tmpname(), heed.nn.Linear(2, 2)
+-- heed.train.save(path, {model = net}, {epoch = 3})
+-- local epoch = heed.train.load(path, {model = net}).epoch
+-- os.remove(path)
+-- return epoch --> 3
 function checkpoint.save(path, parts, values)
   check.kind("save", "path", path, "string")
   check_parts("save", parts)
@@ -131,8 +135,13 @@ end
 -- @tparam table parts as for `save`
 -- @treturn table the values of `save`
 -- @raise when the file cannot be read, is damaged, or does not fit the parts
--- @usage local values = train.load("run.safetensors", {model = net,
---   optimizer = optimizer})
+-- @usage
+-- local path, noise = os.tmpname(), heed.Generator(1)
+-- heed.train.save(path, {noise = noise})
+-- local first = heed.randn(3, {generator = noise})
+-- heed.train.load(path, {noise = noise})
+-- os.remove(path)
+-- return first:equal(heed.randn(3, {generator = noise})) --> true
 function checkpoint.load(path, parts)
   check.kind("load", "path", path, "string")
   check_parts("load", parts)
