@@ -180,14 +180,21 @@ describe("fit", function()
     assert.is_false(kept.weight:equal(weights[3]))
   end)
 
-  it("steps the schedule once an epoch, with the monitored value", function()
-    local o = options {schedule_every = "epoch"}
-    local given = {}
-    o.schedule = {step = function(_, value) given[#given + 1] = value end,
-      state_dict = function() return {} end, load_state_dict = function() end}
-    local run = train.fit(o)
-    assert.same({run.history[1].loss, run.history[2].loss}, given)
-  end)
+  it("steps the schedule once an epoch, with the monitored value or without",
+    function()
+      for every, with in pairs {epoch = false, value = true} do
+        local o = options {schedule_every = every}
+        local given = {}
+        o.schedule = {
+          step = function(_, ...) given[#given + 1] = {...} end,
+          state_dict = function() return {} end,
+          load_state_dict = function() end,
+        }
+        local run = train.fit(o)
+        assert.same(with and {{run.history[1].loss}, {run.history[2].loss}} or
+          {{}, {}}, given)
+      end
+    end)
 
   it("calls functions, which may stop it", function()
     local calls = {}
@@ -408,7 +415,7 @@ describe("fit says that", function()
     {{clip_norm = -1}, "clip_norm must be a number of at least 0, got -1"},
     {{mode = "low"}, 'mode must be "min" or "max", got "low"'},
     {{schedule_every = "day"},
-      'schedule_every must be "step" or "epoch", got "day"'},
+      'schedule_every must be "step" or "epoch" or "value", got "day"'},
     {{checkpoint_every = 2},
       "checkpoint_every needs checkpoint, the path of the file"},
     {{metrics = {}}, "metrics need valid"},

@@ -40,8 +40,8 @@ local function check_parts(func, parts)
   end
 end
 
--- The generators among the parts and in modules: lists by name.
-local function generators_of(parts)
+--- The generators among the parts and in the fields of modules: lists by name.
+function checkpoint.find_generators(parts)
   local lists = {}
   for name, part in pairs(parts) do
     if is_generator(part) then
@@ -53,11 +53,10 @@ local function generators_of(parts)
   return lists
 end
 
---- The states of the default generator, of those among the parts and of those
--- in the fields of modules.
-function checkpoint.generators(parts)
+--- The states of the default generator and of those that were found.
+function checkpoint.get_generators(lists)
   local states = {default = core.get_generator_state(), inner = {}}
-  for name, list in pairs(generators_of(parts)) do
+  for name, list in pairs(lists) do
     local inner = {}
     for i, generator in ipairs(list) do inner[i] = generator:get_state() end
     states.inner[name] = inner
@@ -66,8 +65,8 @@ function checkpoint.generators(parts)
 end
 
 --- Sets them again. Raises when there are others.
-function checkpoint.set_generators(parts, states)
-  for name, list in pairs(generators_of(parts)) do
+function checkpoint.set_generators(lists, states)
+  for name, list in pairs(lists) do
     local inner = states.inner[name] or {}
     if #inner ~= #list then
       error(("%s has %d random generators there and %d here"):format(name,
@@ -101,7 +100,8 @@ function checkpoint.save(path, parts, values)
     if not is_generator(part) then saved[name] = part:state_dict() end
   end
   state.write(path, FORMAT, {parts = saved, values = values or {},
-    generators = checkpoint.generators(parts)})
+    generators = checkpoint.get_generators(
+      checkpoint.find_generators(parts))})
 end
 
 -- Names of parts in the order in which they are loaded: optimisers last, since
@@ -161,7 +161,8 @@ function checkpoint.load(path, parts)
     about(path .. ": " .. name, parts[name].load_state_dict, parts[name],
       kept.parts[name])
   end
-  about(path, checkpoint.set_generators, parts, kept.generators)
+  about(path, checkpoint.set_generators, checkpoint.find_generators(parts),
+    kept.generators)
   return kept.values
 end
 

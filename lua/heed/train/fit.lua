@@ -86,29 +86,23 @@ end
 
 -- Opens the batches of the epoch, behind those that the run has had.
 local function open(self)
-  local data, parts = self.options.data, self.parts
-  local had = self.batch
+  local data, had = self.options.data, self.batch
+  self.generators = checkpoint.find_generators(self.parts)
+  local now = checkpoint.get_generators(self.generators)
   if had == 0 then
-    self.epoch_generators = nil
-    if not loader.has_state(data) then
-      self.epoch_generators = checkpoint.generators(parts)
-    end
+    self.epoch_generators = not loader.has_state(data) and now or nil
     return loader.open(data, self.epoch)
   end
-  local now = checkpoint.generators(parts)
-  if self.epoch_generators then
-    checkpoint.set_generators(parts, self.epoch_generators)
-  end
+  local start = self.epoch_generators
+  if start then checkpoint.set_generators(self.generators, start) end
   local next_batch, closing = loader.open(data, self.epoch)
-  if self.epoch_generators then
-    for i = 1, had do
-      if next_batch() == nil then
-        fail("epoch %d had %d batches before, and now %d", self.epoch, had,
-          i - 1)
-      end
+  for i = 1, start and had or 0 do
+    if next_batch() == nil then
+      fail("epoch %d had %d batches before, and now %d", self.epoch, had,
+        i - 1)
     end
   end
-  checkpoint.set_generators(parts, now)
+  checkpoint.set_generators(self.generators, now)
   return next_batch, closing
 end
 
@@ -120,14 +114,15 @@ end
 -- Computes the loss of the batch again, from the same random numbers.
 local function again(self, batch, before)
   return function()
-    checkpoint.set_generators(self.parts, before)
+    checkpoint.set_generators(self.generators, before)
     return (self.options.loss(self.model, unpack(batch, 1, batch.n)))
   end
 end
 
 local function forward_backward(self, batch)
   local o = self.options
-  self.recompute = again(self, batch, checkpoint.generators(self.parts))
+  self.recompute = again(self, batch,
+    checkpoint.get_generators(self.generators))
   local loss, more = o.loss(self.model, unpack(batch, 1, batch.n))
   local value, count = validation.check_loss(loss, more)
   if value ~= value or math.abs(value) == math.huge then
@@ -224,7 +219,8 @@ local function finish_epoch(self)
   }
   local value = validation.monitored(self, record)
   validation.keep_best(self, value)
-  if o.schedule and o.schedule_every == "epoch" then o.schedule:step(value) end
+  if o.schedule and o.schedule_every == "epoch" then o.schedule:step() end
+  if o.schedule and o.schedule_every == "value" then o.schedule:step(value) end
   self.history[#self.history + 1] = record
   display.finish(self, record)
   self.epochs_done, self.batches, self.batch = self.epoch, self.batch, 0
@@ -270,12 +266,12 @@ end
 -- `target`, for metrics; `epochs`.
 --
 -- What may be: `max_steps` (steps of the optimiser); `schedule` and
--- `schedule_every`, `"step"` (default) or `"epoch"` (its step is then given the
--- monitored value); `accumulate`: batches a step, whose losses are averaged
--- (1); `clip_norm`, `clip_value`; `valid`, batches to validate on after each
--- epoch, and `metrics` (heed.metrics by name) of them; `evaluate(model, run)`,
--- which returns further results by name; both in evaluation and without
--- gradients.
+-- `schedule_every`: `"step"` (default), `"epoch"`, or `"value"`, which is after
+-- an epoch with the monitored value (ReduceLROnPlateau); `accumulate`: batches
+-- a step, whose losses are averaged (1); `clip_norm`, `clip_value`; `valid`,
+-- batches to validate on after each epoch, and `metrics` (heed.metrics by name)
+-- of them; `evaluate(model, run)`, which returns further results by name; both
+-- in evaluation and without gradients.
 --
 -- `monitor`: the result that says how good the model is, `"loss"` by default,
 -- of the validation if there is one; `mode`: `"min"` (default) or `"max"`;

@@ -18,11 +18,14 @@ local OPTIONS <const> = {
   progress = "boolean|table|userdata",
 }
 
-local function one_of(name, value, a, b)
-  if value ~= a and value ~= b then
-    fail('%s must be "%s" or "%s", got %s', name, a, b, check.show(value))
+local function one_of(name, value, ...)
+  local words = {...}
+  for i, word in ipairs(words) do
+    if value == word then return end
+    words[i] = '"' .. word .. '"'
   end
-  return value
+  fail("%s must be %s, got %s", name, table.concat(words, " or "),
+    check.show(value))
 end
 
 local function check_objects(o)
@@ -70,7 +73,7 @@ local function read(options)
   for _, name in ipairs {"clip_norm", "clip_value", "min_delta"} do
     if options[name] then check.number("fit", name, o[name], 0) end
   end
-  one_of("schedule_every", o.schedule_every, "step", "epoch")
+  one_of("schedule_every", o.schedule_every, "step", "epoch", "value")
   one_of("mode", o.mode, "min", "max")
   if o.checkpoint_every < math.huge and not o.checkpoint then
     fail("checkpoint_every needs checkpoint, the path of the file")
