@@ -432,8 +432,8 @@ describe("fit says that", function()
     {{on_step = function(run) run:save() end},
       "save needs the option checkpoint"},
     {{on_step = 1}, "on_step must be a function, got 1"},
-    {{checkpoint = "/nowhere/x", accumulate = 2, on_start = function(run)
-      run.pending = 1
+    {{checkpoint = "/nowhere/x", on_start = function(run)
+      run.pending, run.options.accumulate = 1, 2
       run:save()
     end}, "save in the middle of a step, after 1 of its 2 batches"},
     {{checkpoints = "x"}, 'unknown option "checkpoints"; known: accumulate, ' ..
@@ -448,6 +448,23 @@ describe("fit says that", function()
 
   it("options must be a table", function()
     assert.equal("fit: options must be a table, got nil", message(train.fit))
+  end)
+
+  it("files cannot be read or written, before it trains", function()
+    local steps = 0
+    local function count() steps = steps + 1 end
+    assert.equal("fit: best cannot be written: /nowhere/x.part: No such " ..
+      "file or directory", said {best = "/nowhere/x", on_step = count})
+    assert.equal("save_safetensors: /nowhere/x: cannot be written: No such " ..
+      "file or directory", said {checkpoint = "/nowhere/x", on_step = count})
+    local file = os.tmpname()
+    assert.equal("fit: checkpoint cannot be read: " .. file .. "/x: Not a " ..
+      "directory", said {checkpoint = file .. "/x", on_step = count})
+    assert.equal("load_safetensors: " .. file .. ": must start with the 8 " ..
+      "bytes of the header's length, but has 0 bytes",
+      said {checkpoint = file, on_step = count})
+    os.remove(file)
+    assert.equal(0, steps)
   end)
 
   it("a source gives fewer batches than before", function()

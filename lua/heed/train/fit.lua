@@ -62,10 +62,24 @@ function Run:save()
   checkpoint.save(path, self.parts, values)
 end
 
+-- Is there a file? One that cannot be read is an error: to begin anew would
+-- overwrite it.
 local function exists(path)
-  local file = io.open(path, "rb")
+  local file, message, code = io.open(path, "rb")
   if file then file:close() end
+  if not file and code ~= 2 then -- ENOENT
+    fail("checkpoint cannot be read: %s", message)
+  end
   return file ~= nil
+end
+
+-- What cannot be written should be known before hours of training.
+local function check_writable(path)
+  local probe = path .. ".part"
+  local file, message = io.open(probe, "ab")
+  if not file then fail("best cannot be written: %s", message) end
+  file:close()
+  os.remove(probe)
 end
 
 local function resume(self)
@@ -279,13 +293,13 @@ end
 -- `patience`: stops after so many epochs without an improvement of more than
 -- `min_delta` (0).
 --
--- `checkpoint`: a file that is written after each epoch, each
+-- `checkpoint`: a file that is written at the start, after each epoch, each
 -- `checkpoint_every` steps and at the end. **When it is there, the run goes on
 -- from it**, unless `resume = false`: bit for bit as if it had never stopped.
 -- `parts`: what else has a state, by name (`state_dict` and `load_state_dict`,
--- or a Generator). Functions are called as `on_start(run)`, `on_step(run)` and
--- `on_epoch(run, record)`. `progress`: false shows none, a file is written to
--- (io.stderr).
+-- or a Generator). Functions are called as `on_start(run)`, also when the run
+-- goes on, `on_step(run)` and `on_epoch(run, record)`. `progress`: false shows
+-- none, a file is written to (io.stderr).
 --
 -- The run that is returned, and given to functions, has `model`, `optimizer`,
 -- `step`, `epoch`, `batch` (place in the epoch), `loss` (of the last batch),
@@ -312,8 +326,10 @@ local function fit(options)
   local o = self.options
   self.model:train()
   o.optimizer:zero_grad()
+  if o.best then check_writable(o.best) end
   resume(self)
   if o.on_start then o.on_start(self) end
+  if o.checkpoint and not self.resumed then self:save() end
   while not is_over(self) do
     train_epoch(self)
     if self.stopped then
