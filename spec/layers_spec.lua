@@ -33,6 +33,8 @@ local lua_layers <const> = {
   models = {},
   check = { "nn", "optim", "models", "data", "text", "plot", "progress" },
   progress = { "nn", "optim", "models", "data", "text" },
+  train = { "models", "data", "text", "plot" },
+  metrics = { "nn", "optim", "models", "data", "plot", "train" },
 }
 
 local function sources(folder, pattern)

@@ -109,6 +109,17 @@ describe("a module", function()
     assert.same({"ReLU", "Tanh", "Sequential"}, seen)
   end)
 
+  it("applies a function once to what holds itself, and to functions only",
+    function()
+      local net = nn.Sequential(nn.ReLU())
+      net[1].above = net
+      local count = 0
+      net:apply(function() count = count + 1 end)
+      assert.equal(2, count)
+      assert.equal("apply: f must be a function, got 1",
+        message(net.apply, net, 1))
+    end)
+
   it("switches all of it between training and evaluation", function()
     local net = nn.Sequential(nn.Sequential(nn.Dropout()))
     assert.is_true(net[1][1].training)
@@ -134,9 +145,27 @@ describe("a module", function()
     assert.equal("float64", net[1].bias.dtype)
     assert.is_true(net[1].bias.requires_grad)
     assert.equal(net[1].weight, net[2].weight)
-    assert.equal('to: dtype must be "float32" or "float64", got "int64"',
-      message(net.to, net, "int64"))
+    assert.equal('to: dtype must be "float16", "bfloat16", "float32" or ' ..
+      '"float64", got "int64"', message(net.to, net, "int64"))
   end)
+
+  it("in halves computes as float32 does with weights rounded to them",
+    function()
+      local x = heed.randn(2, 3, 8)
+      for _, half in ipairs {"float16", "bfloat16"} do
+        local net = nn.Sequential(nn.Linear(8, 8),
+          nn.MultiHeadAttention(8, 2, {add_bias_kv = true}), nn.LayerNorm(8))
+        net[3].weight = nn.Parameter(heed.rand(8))
+        local rounded = net:clone():to(half)
+        assert.equal(half, rounded[1].weight.dtype)
+        local y = rounded(x)
+        assert.equal("float32", y.dtype)
+        rounded:to("float32")
+        assert.equal("float32", rounded[1].weight.dtype)
+        near(y, rounded(x), 0)
+        assert.is_true((y - net(x)):abs():max():item() > 0)
+      end
+    end)
 
   it("has children and named modules", function()
     local net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU()))
@@ -189,6 +218,22 @@ describe("a copy", function()
     local copy = net:clone()
     assert.equal(copy[1].weight, copy[2].weight)
     assert.equal(3, #copy:parameters())
+  end)
+end)
+
+describe("a copy of what a module holds besides tensors", function()
+  it("shares classes and functions, and has tables of its own", function()
+    local M = nn.Module:extend("M")
+    function M:init()
+      self.class, self.f, self.settings = nn.ReLU, print, {1, {2}}
+    end
+    local one = M()
+    local copy = one:clone()
+    assert.equal(nn.ReLU, copy.class)
+    assert.equal(print, copy.f)
+    assert.same(one.settings, copy.settings)
+    assert.not_equal(one.settings, copy.settings)
+    assert.not_equal(one.settings[2], copy.settings[2])
   end)
 end)
 

@@ -84,6 +84,42 @@ local cases = {
     35.1862973998119, {100, 66.6666666667, 25, 25}, 0.7788007830714049, 4, 5,
     {tokenize = "none"},
   },
+  {
+    "small letters", {"The Cat sleeps on the RED sofa."},
+    {{"the cat is sleeping on the red sofa."}},
+    52.47357977607325, {87.5, 71.4285714286, 50, 40}, 0.8824969025845955, 8, 9,
+    {lowercase = true},
+  },
+  {
+    "Greek in small letters", {"Ο ΔΡΟΜΟΣ είναι μακρύς."},
+    {{"ο δρόμος είναι μακρύς.", "Ο δρομος ΕΙΝΑΙ μακρύς."}},
+    49.99999999999999, {100, 75, 33.3333333333, 25}, 1, 5, 5,
+    {lowercase = true, effective_order = true},
+  },
+  {
+    "a floor for what is not matched", {"Yes, please."}, {{"Yes, thank you."}},
+    14.643803168582156, {75, 33.3333333333, 5, 10}, 0.7788007830714049, 4, 5,
+    {smooth = "floor"},
+  },
+  {
+    "a floor of one's own", {"Yes, please."}, {{"Yes, thank you."}},
+    32.74453933407651, {75, 33.3333333333, 25, 50}, 0.7788007830714049, 4, 5,
+    {smooth = "floor", smooth_value = 0.5},
+  },
+  {
+    "one more of everything", {"Yes, please."}, {{"Yes, thank you."}},
+    38.940039153570254, {75, 50, 33.3333333333, 50}, 0.7788007830714049, 4, 5,
+    {smooth = "add-k"},
+  },
+  {
+    "half of one more", {"Yes, please."}, {{"Yes, thank you."}},
+    29.797147054518835, {75, 42.8571428571, 20, 33.3333333333},
+    0.7788007830714049, 4, 5, {smooth = "add-k", smooth_value = 0.5},
+  },
+  {
+    "nothing for what is not matched", {"Yes, please."}, {{"Yes, thank you."}},
+    0, {75, 33.3333333333, 0, 0}, 0.7788007830714049, 4, 5, {smooth = "none"},
+  },
 }
 
 describe("text.bleu", function()
@@ -133,8 +169,16 @@ describe("text.bleu", function()
       "max_order must be an integer of at least 1, got 0"},
     {{{"a"}, {{"a"}}, {effective_order = 1}},
       "effective_order must be a boolean, got 1"},
-    {{{"a"}, {{"a"}}, {smooth = "exp"}}, 'unknown option "smooth"; known: '
-      .. "effective_order, max_order, tokenize"},
+    {{{"a"}, {{"a"}}, {lowercase = 1}}, "lowercase must be a boolean, got 1"},
+    {{{"a"}, {{"a"}}, {smooth = "chen"}}, 'smooth must be "exp", "floor", '
+      .. '"add-k" or "none", got "chen"'},
+    {{{"a"}, {{"a"}}, {smooth_value = 1}},
+      'smooth_value goes with "floor" and "add-k", not with "exp"'},
+    {{{"a"}, {{"a"}}, {smooth = "floor", smooth_value = -1}},
+      "smooth_value must be a number of at least 0, got -1"},
+    {{{"a"}, {{"a"}}, {case = 1}}, 'unknown option "case"; known: '
+      .. "effective_order, lowercase, max_order, smooth, smooth_value, "
+      .. "tokenize"},
     {{{"a"}, {{"a"}}, 4}, "options must be a table, got 4"},
   }
   for _, case in ipairs(wrong) do

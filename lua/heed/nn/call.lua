@@ -1,7 +1,10 @@
 --- Calling modules. The outermost call of a model catches errors and says
 -- where in the model they arose; the calls inside cost next to nothing.
 
+local hooks = require "heed.nn.hooks"
 local tree = require "heed.nn.tree"
+
+local HOOKS <const> = tree.HOOKS
 
 local call = {}
 
@@ -25,16 +28,18 @@ end
 
 local outermost, explain
 
---- The `__call` of modules: what `forward` returns.
+--- The `__call` of modules: what `forward` and the hooks return.
 function call.module(self, ...)
-  if watched == running() then return pass(self:forward(...)) end
-  return outermost(self, ...)
+  if watched ~= running() then return outermost(self, ...) end
+  if self[HOOKS] then return pass(hooks.run(self, ...)) end
+  return pass(self:forward(...))
 end
 
 function outermost(self, ...)
   local before = watched
   watched = running()
-  return finish(before, xpcall(self.forward, explain, self, ...))
+  local run = self[HOOKS] and hooks.run or self.forward
+  return finish(before, xpcall(run, explain, self, ...))
 end
 
 -- The modules that are being called, the innermost first, and the position

@@ -8,8 +8,10 @@
 local check = require "heed.check"
 local tree = require "heed.nn.tree"
 
--- 1234567 as 1,234,567
-local function grouped(n)
+local describe = {}
+
+--- 1234567 as 1,234,567.
+function describe.grouped(n)
   local text = ("%d"):format(n):reverse():gsub("(%d%d%d)(%d)", "%1,%2")
   while text:find("%d%d%d%d") do
     text = text:gsub("(%d%d%d)(%d)", "%1,%2")
@@ -17,13 +19,17 @@ local function grouped(n)
   return text:reverse()
 end
 
+local grouped <const> = describe.grouped
+
 -- "weight [8 20], bias [8] = 168" for the module's own parameters.
 local function parameters(module)
   local parts, count = {}, 0
   for _, entry in ipairs(tree.tensors(module, "parameter")) do
     if entry.module == module then
       local tensor = entry.tensor
-      parts[#parts + 1] = ("%s %s%s"):format(entry.key,
+      local key = math.type(entry.key) == "integer" and
+        ("[%d]"):format(entry.key) or entry.key
+      parts[#parts + 1] = ("%s %s%s"):format(key,
         check.shape(tensor.shape), tensor.requires_grad and "" or " frozen")
       count = count + tensor:numel()
     end
@@ -32,10 +38,19 @@ local function parameters(module)
   return (": %s = %s"):format(table.concat(parts, ", "), grouped(count))
 end
 
-local function title(module)
+--- The class of a module with what it adds: `Linear(20, 8)`.
+function describe.title(module)
   local extra = module:extra()
   return extra == "" and module.__name or
     ("%s(%s)"):format(module.__name, extra)
+end
+
+local title <const> = describe.title
+
+--- How a line of the tree calls a child: `[1] ` or `name: `.
+function describe.label(key)
+  return math.type(key) == "integer" and ("[%d] "):format(key) or
+    tostring(key) .. ": "
 end
 
 local function add(module, label, indent, lines, above)
@@ -43,16 +58,13 @@ local function add(module, label, indent, lines, above)
   if above[module] then return end
   above[module] = true
   for _, child in ipairs(tree.children(module)) do
-    local key = child.name
-    key = math.type(key) == "integer" and ("[%d] "):format(key) or
-      tostring(key) .. ": "
-    add(child.module, key, indent .. "  ", lines, above)
+    add(child.module, describe.label(child.name), indent .. "  ", lines, above)
   end
   above[module] = nil
 end
 
 --- The `__tostring` of modules.
-return function(module)
+function describe.tree(module)
   local lines = {}
   add(module, "", "", lines, {})
   if #lines > 1 then
@@ -63,3 +75,5 @@ return function(module)
   end
   return table.concat(lines, "\n")
 end
+
+return describe

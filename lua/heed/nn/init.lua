@@ -25,6 +25,9 @@ local nn = {
 
   Sequential = require "heed.nn.sequential",
   ModuleList = require "heed.nn.module_list",
+  ModuleDict = require "heed.nn.module_dict",
+  ParameterList = require "heed.nn.parameter_list",
+  summary = require "heed.nn.summary",
 
   Linear = require "heed.nn.linear",
   Bilinear = require "heed.nn.bilinear",

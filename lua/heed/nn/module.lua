@@ -23,6 +23,7 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local call = require "heed.nn.call"
+local hooks = require "heed.nn.hooks"
 local tree = require "heed.nn.tree"
 
 local Module = {}
@@ -30,7 +31,7 @@ Module.__index = Module
 Module.__name = "Module"
 Module.__call = call.module
 Module.__newindex = tree.set
-Module.__tostring = require "heed.nn.describe"
+Module.__tostring = require "heed.nn.describe".tree
 
 local function construct(class, ...)
   local self = tree.new(class)
@@ -50,10 +51,11 @@ local is_class <const> = {__call = construct, __tostring = class_name}
 function Module:extend(name)
   check.kind("extend", "name", name, "string")
   local class = {__name = name, super = self}
-  for _, event in ipairs {"__call", "__newindex", "__tostring"} do
+  for _, event in ipairs {"__call", "__newindex", "__tostring", "__pairs",
+    "__len"} do
     class[event] = rawget(self, event)
   end
-  class.__index = class
+  class.__index = self.make_index and self.make_index(class) or class
   return setmetatable(class, {
     __index = self, __call = construct, __tostring = class_name,
   })
@@ -169,13 +171,24 @@ end
 
 -- -- changes to all of it ----------------------------------------------------
 
---- Calls a function with every module, those inside before those around them.
+local function apply(self, f, above)
+  if above[self] then return end
+  above[self] = true
+  for _, entry in ipairs(tree.children(self)) do
+    apply(entry.module, f, above)
+  end
+  above[self] = nil
+  f(self)
+end
+
+--- Calls a function with every module, those inside before those around them;
+-- with one that stands in several places once for each.
 -- @tparam function f takes a module
 -- @return the module
 -- @usage net:apply(function(m) m.training = false end)
 function Module:apply(f)
-  for _, entry in ipairs(tree.children(self)) do entry.module:apply(f) end
-  f(self)
+  check.callable("apply", "f", f)
+  apply(self, f, {})
   return self
 end
 
@@ -219,18 +232,24 @@ function Module:freeze() return self:requires_grad_(false) end
 -- @return the module
 function Module:unfreeze() return self:requires_grad_(true) end
 
+local FLOATS <const> = {
+  float16 = true, bfloat16 = true, float32 = true, float64 = true,
+}
+
 --- Puts parameters and buffers of floats into another dtype. The fields hold
--- new tensors afterwards: make the optimiser after this, not before.
--- @tparam string dtype `"float32"` or `"float64"`
+-- new tensors afterwards: make the optimiser after this, not before. In the
+-- halves `"float16"` and `"bfloat16"` the model takes half the memory, but
+-- computes and returns float32, and optimisers refuse it.
+-- @tparam string dtype of floats
 -- @return the module
 -- @usage net:to("float64")
 function Module:to(dtype)
-  if dtype ~= "float32" and dtype ~= "float64" then
-    check.fail('to: dtype must be "float32" or "float64", got %s',
-      check.show(dtype))
+  if not FLOATS[dtype] then
+    check.fail('to: dtype must be "float16", "bfloat16", "float32" or ' ..
+      '"float64", got %s', check.show(dtype))
   end
   tree.replace(self, function(tensor)
-    if tensor.dtype == dtype or not tensor.dtype:find("^float") then
+    if tensor.dtype == dtype or not FLOATS[tensor.dtype] then
       return tensor
     end
     local new = tensor:detach():to(dtype)
@@ -244,6 +263,35 @@ end
 -- @return module
 -- @usage local teacher = net:clone():freeze()
 function Module:clone() return tree.clone(self) end
+
+-- -- hooks -------------------------------------------------------------------
+
+--- Runs a function before every forward of the module: `f(module, ...)` with
+-- what the module was called with. What it returns, unless that begins with
+-- nil, stands in place of that. Calls of `module:forward` itself run no hooks.
+-- @tparam function f
+-- @return handle; `handle:remove()` ends it
+-- @usage local handle = net:register_forward_pre_hook(function(_, x)
+--   return x * 2
+-- end)
+function Module:register_forward_pre_hook(f)
+  check.callable("register_forward_pre_hook", "f", f)
+  return hooks.add(self, "before", f)
+end
+
+--- Runs a function after every forward of the module: `f(module, args, ...)`
+-- with a list of what the module was called with (`args.n` values), and what
+-- forward returned. What it returns, unless that begins with nil, stands in
+-- place of that. The gradient of a result is seen by the result's own
+-- `register_hook`.
+-- @tparam function f
+-- @return handle; `handle:remove()` ends it
+-- @usage local shapes = {}
+-- net:register_forward_hook(function(m, _, y) shapes[m] = y.shape end)
+function Module:register_forward_hook(f)
+  check.callable("register_forward_hook", "f", f)
+  return hooks.add(self, "after", f)
+end
 
 -- -- weights in and out ------------------------------------------------------
 

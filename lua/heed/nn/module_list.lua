@@ -1,12 +1,13 @@
 --- ModuleList: a list of modules, to be used as its owner likes.
 
 local check = require "heed.check"
-local Module = require "heed.nn.module"
+local List = require "heed.nn.list"
 local tree = require "heed.nn.tree"
 
-local ModuleList = Module:extend("ModuleList")
+local ModuleList = List:extend("ModuleList")
 
---- Makes a list; `list[i]` is its i-th module, `#list` their number.
+--- Makes a list; `list[i]` is its i-th module, `#list` their number. See
+-- list.lua for `append`, `insert`, `remove` and `slice`.
 -- @function ModuleList
 -- @tparam[opt] table modules
 -- @usage self.layers = nn.ModuleList {nn.Linear(4, 4), nn.Linear(4, 4)}
@@ -16,16 +17,12 @@ function ModuleList:init(modules)
   for i = 1, #modules do self:append(modules[i]) end
 end
 
---- Adds a module at the end.
--- @param module
--- @return the list
-function ModuleList:append(module)
+function ModuleList:check_part(module, i) -- luacheck: ignore self
   if not tree.is_module(module) then
-    check.fail("ModuleList: entry %d must be a module, got %s", #self + 1,
+    check.fail("ModuleList: entry %d must be a module, got %s", i,
       check.show(module))
   end
-  self[#self + 1] = module
-  return self
+  return module
 end
 
 return ModuleList

@@ -196,7 +196,7 @@ local function add_step(self, t, bias)
   shape[#shape - 1] = 1
   local step = bias and ops.expand(ops.reshape(bias,
     {self.num_kv_heads, 1, shape[#shape]}), shape) or ops.zeros(shape, t.dtype)
-  return ops.cat({t, step}, -2)
+  return ops.cat({t, step:to(t.dtype)}, -2) -- the bias may be a half
 end
 
 -- t, broadcast along its last dimension to n, with m columns more.

@@ -2,12 +2,13 @@
 -- gave.
 
 local check = require "heed.check"
-local Module = require "heed.nn.module"
+local List = require "heed.nn.list"
 local tree = require "heed.nn.tree"
 
-local Sequential = Module:extend("Sequential")
+local Sequential = List:extend("Sequential")
 
---- Makes a chain; `chain[i]` is its i-th part, `#chain` their number.
+--- Makes a chain; `chain[i]` is its i-th part, `#chain` their number. See
+-- list.lua for `append`, `insert`, `remove` and `slice`.
 -- @function Sequential
 -- @param ... modules or functions of one argument, or one list of them
 -- @usage local net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
@@ -20,16 +21,12 @@ function Sequential:init(...)
   for i = 1, #parts do self:append(parts[i]) end
 end
 
---- Adds a part at the end.
--- @param part module or function
--- @return the chain
-function Sequential:append(part)
+function Sequential:check_part(part, i) -- luacheck: ignore self
   if type(part) ~= "function" and not tree.is_module(part) then
     check.fail("Sequential: part %d must be a module or a function, got %s",
-      #self + 1, check.show(part))
+      i, check.show(part))
   end
-  self[#self + 1] = part
-  return self
+  return part
 end
 
 function Sequential:forward(x)

@@ -2,6 +2,7 @@
 -- which order they were set. For module.lua and what shows modules.
 
 local check = require "heed.check"
+local core = require "heed.core"
 
 local tree = {}
 
@@ -10,11 +11,15 @@ local tree = {}
 local FIELDS <const> = setmetatable({}, {__name = "fields"})
 local KINDS <const> = setmetatable({}, {__name = "kinds"})
 
+--- The key of a module's hooks, see hooks.lua; false: it has none.
+tree.HOOKS = setmetatable({}, {__name = "hooks"})
+local HOOKS <const> = tree.HOOKS
+
 local is_tensor <const> = check.is_tensor
 
 --- A module of a class, without fields.
 function tree.new(class)
-  local self = {[FIELDS] = {}, [KINDS] = {}, training = true}
+  local self = {[FIELDS] = {}, [KINDS] = {}, [HOOKS] = false, training = true}
   return setmetatable(self, class)
 end
 
@@ -85,7 +90,7 @@ local function fields_of(self)
 end
 
 -- The name of a field below a prefix: positions count from 0, as in PyTorch.
-local function join(prefix, key)
+function tree.join(prefix, key)
   if math.type(key) == "integer" then key = key - 1 end
   return prefix == "" and tostring(key) or prefix .. "." .. tostring(key)
 end
@@ -105,7 +110,7 @@ local function add_modules(self, prefix, list, seen)
   list[#list + 1] = {name = prefix, module = self}
   for key, value, kind in fields_of(self) do
     if kind == "module" then
-      add_modules(value, join(prefix, key), list, seen)
+      add_modules(value, tree.join(prefix, key), list, seen)
     end
   end
 end
@@ -130,11 +135,11 @@ local function add_tensors(self, prefix, walk, above)
   above[self] = true
   for key, value, kind in fields_of(self) do
     if kind == "module" then
-      add_tensors(value, join(prefix, key), walk, above)
+      add_tensors(value, tree.join(prefix, key), walk, above)
     elseif walk.wanted[kind] and (walk.aliases or not walk.seen[value]) then
       walk.seen[value] = true
       walk.list[#walk.list + 1] = {
-        name = join(prefix, key), tensor = value, module = self, key = key}
+        name = tree.join(prefix, key), tensor = value, module = self, key = key}
     end
   end
   above[self] = nil
@@ -162,6 +167,14 @@ function tree.replace(self, f)
   end
 end
 
+local keys <const> = {[FIELDS] = true, [KINDS] = true, [HOOKS] = true}
+
+-- Classes, of modules as of others, are tables that index themselves, or
+-- what their kind of module looks things up with.
+local function is_class(value)
+  return rawget(value, "__index") ~= nil
+end
+
 local function copy(value, copies)
   if copies[value] ~= nil then return copies[value] end
   if is_tensor(value) then
@@ -170,7 +183,7 @@ local function copy(value, copies)
     copies[value] = new
     return new
   end
-  if type(value) ~= "table" or value == FIELDS or value == KINDS then
+  if type(value) ~= "table" or keys[value] or is_class(value) then
     return value
   end
   local new = {}
@@ -181,8 +194,39 @@ local function copy(value, copies)
   return setmetatable(new, getmetatable(value))
 end
 
---- A deep copy of a module; classes, functions and generators are shared.
-function tree.clone(self) return copy(self, {}) end
+--- A deep copy of a module; classes, functions and generators are shared, and
+-- so are the tensors of the list `shared`.
+function tree.clone(self, shared)
+  local copies = {}
+  for _, tensor in ipairs(shared or {}) do copies[tensor] = tensor end
+  return copy(self, copies)
+end
+
+local generator_meta <const> = debug.getmetatable(core.Generator(0))
+
+local function add_generators(value, list, seen)
+  if seen[value] then return end
+  if debug.getmetatable(value) == generator_meta then
+    seen[value] = true
+    list[#list + 1] = value
+  elseif type(value) == "table" and not is_class(value) then
+    seen[value] = true
+    if is_module(value) then
+      for _, inner in fields_of(value) do
+        add_generators(inner, list, seen)
+      end
+    else
+      for _, inner in next, value do add_generators(inner, list, seen) end
+    end
+  end
+end
+
+--- The random generators in the fields of a module and below, each once.
+function tree.generators(self)
+  local list = {}
+  add_generators(self, list, {})
+  return list
+end
 
 local function find(self, below, path, seen)
   if seen[self] then return false end

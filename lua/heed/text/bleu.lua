@@ -7,25 +7,15 @@
 --
 -- h and r are the lengths of all hypotheses and of the references closest to
 -- them. An n-gram is matched at most as often as one reference holds it. An
--- order without a match counts as 1/2, 1/4, ... of one ("exp" smoothing).
+-- order without a match is smoothed (Chen and Cherry, 2014): counts as 1/2,
+-- 1/4, ... of a match ("exp"), or as `smooth_value` of one ("floor"); or
+-- `smooth_value` is added to matched and all n-grams of more than one token
+-- ("add-k").
 
 local check = require "heed.check"
+local normal = require "heed.text.normal"
 
--- White space beyond ASCII, as patterns: U+0085 U+00A0, U+1680, U+2000..200A
--- U+2028 U+2029 U+202F, U+205F, U+3000.
-local WIDE_SPACES <const> = {
-  "\xC2[\x85\xA0]", "\xE1\x9A\x80", "\xE2\x80[\x80-\x8A\xA8\xA9\xAF]",
-  "\xE2\x81\x9F", "\xE3\x80\x80",
-}
-
--- Every white space but the line feed as a plain space; none at the end.
-local function plain_spaces(s)
-  s = s:gsub("[\t\v\f\r\x1C-\x1F]", " ")
-  if s:find("[\x80-\xFF]") then
-    for _, pattern in ipairs(WIDE_SPACES) do s = s:gsub(pattern, " ") end
-  end
-  return s:match("^.*[^ \n]") or ""
-end
+local plain_spaces <const> = normal.spaces
 
 -- The rules of NIST's mteval-v13a for Western languages, in their order.
 local function tokenize_13a(s)
@@ -94,21 +84,36 @@ local function add_matches(counts, most, matched, total)
   end
 end
 
+-- What an order without a match counts as; `n` is how many there were.
+local SMOOTH <const> = {
+  exp = function(_, n) return 0.5 ^ n end,
+  floor = function(value) return value end,
+  ["add-k"] = function() return 0.0 end,
+  none = function() return 0.0 end,
+}
+
+local SMOOTH_VALUES <const> = {floor = 0.1, ["add-k"] = 1.0}
+
 -- The precisions in percent, how many orders count, and whether there is any
 -- match at all. Orders longer than every hypothesis stay 0.
-local function precisions_of(matched, total, effective_order)
+local function precisions_of(matched, total, o)
   local precisions, orders, found = {}, #matched, false
   for n = 1, #matched do
     precisions[n] = 0.0
     found = found or matched[n] > 0
   end
   if not found then return precisions, orders, false end
-  local smooth = 1.0
+  local empty = 0
   for n = 1, #matched do
-    if total[n] == 0 then break end
-    if effective_order then orders = n end
-    if matched[n] == 0 then smooth = smooth / 2 end
-    precisions[n] = 100 * (matched[n] > 0 and matched[n] or smooth) / total[n]
+    local added = o.smooth == "add-k" and n > 1 and o.smooth_value or 0
+    local hits, all = matched[n] + added, total[n] + added
+    if all == 0 then break end
+    if o.effective_order then orders = n end
+    if hits == 0 then
+      empty = empty + 1
+      hits = SMOOTH[o.smooth](o.smooth_value, empty)
+    end
+    precisions[n] = 100 * hits / all
   end
   return precisions, orders, true
 end
@@ -139,51 +144,90 @@ local function fault_of(hypotheses, references)
   end
 end
 
---- Returns the BLEU of translations, 0 to 100, and what it is made of: a table
--- with `precisions` (percent, by order), `brevity_penalty`, `hyp_length` and
--- `ref_length` (tokens).
---
+local OPTIONS <const> = {
+  tokenize = "13a", lowercase = false, smooth = "exp",
+  smooth_value = check.NONE, max_order = 4, effective_order = false,
+}
+
+local function read_options(options)
+  local o = check.options("bleu", options, OPTIONS)
+  if not TOKENIZERS[o.tokenize] then
+    check.fail('bleu: tokenize must be "13a" or "none", got %s',
+      check.show(o.tokenize))
+  end
+  if not SMOOTH[o.smooth] then
+    check.fail('bleu: smooth must be "exp", "floor", "add-k" or "none", ' ..
+      "got %s", check.show(o.smooth))
+  end
+  if o.smooth_value ~= nil and not SMOOTH_VALUES[o.smooth] then
+    check.fail('bleu: smooth_value goes with "floor" and "add-k", not with %s',
+      check.show(o.smooth))
+  end
+  o.smooth_value = check.number("bleu", "smooth_value", o.smooth_value or
+    SMOOTH_VALUES[o.smooth] or 0, 0)
+  o.max_order = check.integer("bleu", "max_order", o.max_order, 1)
+  check.kind("bleu", "effective_order", o.effective_order, "boolean")
+  check.kind("bleu", "lowercase", o.lowercase, "boolean")
+  local tokenize <const> = TOKENIZERS[o.tokenize]
+  o.tokenize_text = o.lowercase and function(s)
+    return tokenize(normal.lower(s))
+  end or tokenize
+  return o
+end
+
+local BLEU = {}
+BLEU.__index = BLEU
+BLEU.__name = "BLEU"
+
+--- Makes a BLEU that takes its texts batch by batch.
+-- @function BLEU
+-- @tparam[opt] table options those of `text.bleu`
+-- @usage
+-- local bleu = heed.metrics.BLEU()
+-- bleu:update({"The cat sat on the mat."}, {{"The cat sat on the mat."}})
+-- return bleu:compute() --> 100
+local function new(class, options)
+  local self = setmetatable({options = read_options(options)}, class)
+  self:reset()
+  return self
+end
+
+--- Forgets all texts.
+function BLEU:reset()
+  self.matched, self.total, self.h, self.r = {}, {}, 0, 0
+  for n = 1, self.options.max_order do
+    self.matched[n], self.total[n] = 0, 0
+  end
+  self.texts = 0
+end
+
+--- Adds texts.
 -- @tparam {string,...} hypotheses not tokenised
 -- @tparam {{string,...},...} references for each hypothesis one or more
--- @tparam[opt] table options
--- @tparam[opt="13a"] string options.tokenize `"13a"`, or `"none"` for texts
--- whose tokens have spaces between them
--- @tparam[opt=4] integer options.max_order longest n-gram
--- @tparam[opt=false] boolean options.effective_order leaves out the orders that
--- are longer than every hypothesis, as is wanted for single sentences
+function BLEU:update(hypotheses, references)
+  local fault = fault_of(hypotheses, references)
+  if fault then check.fail("bleu: %s", fault) end
+  local o = self.options
+  for i, hypothesis in ipairs(hypotheses) do
+    local counts, length = count_ngrams(hypothesis, o.tokenize_text,
+      o.max_order)
+    local most, closest = count_references(references[i], length,
+      o.tokenize_text, o.max_order)
+    add_matches(counts, most, self.matched, self.total)
+    self.h, self.r = self.h + length, self.r + closest
+  end
+  self.texts = self.texts + #hypotheses
+end
+
+--- The BLEU of all texts so far, as `text.bleu` returns it.
 -- @treturn number
 -- @treturn table
--- @usage
--- local score, parts = text.bleu({"The cat sat on the mat."},
---   {{"The cat sat on the mat.", "A cat was on the mat."}})
--- assert(score > 99.99 and parts.hyp_length == 7)
-local function bleu(hypotheses, references, options)
-  local o = check.options("bleu", options, {
-    tokenize = "13a", max_order = 4, effective_order = false,
-  })
-  local tokenize = TOKENIZERS[o.tokenize]
-  if not tokenize then
-    error('bleu: tokenize must be "13a" or "none", got '
-      .. check.show(o.tokenize), 2)
-  end
-  local max_order = check.integer("bleu", "max_order", o.max_order, 1)
-  check.kind("bleu", "effective_order", o.effective_order, "boolean")
-  local fault = fault_of(hypotheses, references)
-  if fault then error("bleu: " .. fault, 2) end
-
-  local matched, total, h, r = {}, {}, 0, 0
-  for n = 1, max_order do matched[n], total[n] = 0, 0 end
-  for i, hypothesis in ipairs(hypotheses) do
-    local counts, length = count_ngrams(hypothesis, tokenize, max_order)
-    local most, closest = count_references(references[i], length, tokenize,
-      max_order)
-    add_matches(counts, most, matched, total)
-    h, r = h + length, r + closest
-  end
-
-  local precisions, orders, found = precisions_of(matched, total,
-    o.effective_order)
-  local penalty = brevity_penalty(h, r)
+-- @raise when there is none
+function BLEU:compute()
+  if self.texts == 0 then check.fail("bleu: there is nothing to compute") end
+  local precisions, orders, found = precisions_of(self.matched, self.total,
+    self.options)
+  local penalty = brevity_penalty(self.h, self.r)
   local score = 0.0
   if found then
     local sum = 0.0
@@ -194,9 +238,39 @@ local function bleu(hypotheses, references, options)
   return score, {
     precisions = precisions,
     brevity_penalty = penalty,
-    hyp_length = h,
-    ref_length = r,
+    hyp_length = self.h,
+    ref_length = self.r,
   }
 end
 
-return bleu
+setmetatable(BLEU, {__call = new})
+
+--- Returns the BLEU of translations, 0 to 100, and what it is made of: a table
+-- with `precisions` (percent, by order), `brevity_penalty`, `hyp_length` and
+-- `ref_length` (tokens).
+--
+-- @tparam {string,...} hypotheses not tokenised
+-- @tparam {{string,...},...} references for each hypothesis one or more
+-- @tparam[opt] table options
+-- @tparam[opt="13a"] string options.tokenize `"13a"`, or `"none"` for texts
+-- whose tokens have spaces between them
+-- @tparam[opt=false] boolean options.lowercase whether case does not count
+-- @tparam[opt="exp"] string options.smooth `"exp"`, `"floor"`, `"add-k"` or
+-- `"none"`
+-- @tparam[opt] number options.smooth_value of `"floor"` (0.1) and `"add-k"` (1)
+-- @tparam[opt=4] integer options.max_order longest n-gram
+-- @tparam[opt=false] boolean options.effective_order leaves out the orders that
+-- are longer than every hypothesis, as is wanted for single sentences
+-- @treturn number
+-- @treturn table
+-- @usage
+-- local score, parts = text.bleu({"The cat sat on the mat."},
+--   {{"The cat sat on the mat.", "A cat was on the mat."}})
+-- assert(score > 99.99 and parts.hyp_length == 7)
+local function bleu(hypotheses, references, options)
+  local measure = BLEU(options)
+  measure:update(hypotheses, references)
+  return measure:compute()
+end
+
+return {bleu = bleu, BLEU = BLEU, fault_of = fault_of}

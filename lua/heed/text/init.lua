@@ -2,7 +2,8 @@
 --
 -- The tokenisers `BPE`, `WordPiece`, `Words` and `Characters` turn text into
 -- ids and back, all by the same methods (see tokenizer.lua); `load` reads what
--- their `save` wrote. `Vocabulary` numbers tokens, `bleu` scores translations,
+-- their `save` wrote. `Vocabulary` numbers tokens, `bleu` and
+-- `chrf` score translations,
 -- `unicode` holds the functions on strings that they stand on: `nfc`, `valid`,
 -- `repair`, `lower`, `trim`, `words`, `characters`, `graphemes`, `bert_words`.
 
@@ -13,6 +14,7 @@ return {
   WordPiece = require "heed.text.wordpiece",
   Words = require "heed.text.words",
   load = require "heed.text.load".load,
-  bleu = require "heed.text.bleu",
+  bleu = require "heed.text.bleu".bleu,
+  chrf = require "heed.text.chrf".chrf,
   unicode = require "heed.core".unicode,
 }

@@ -1,0 +1,11 @@
+-- The usages in the doc comments run, and give what they show.
+
+local usage = require "spec.support.usage"
+
+describe("the doc comments of heed.metrics", function()
+  for name, doc in pairs(usage.read_lua_docs "lua/heed/metrics") do
+    for i, text in ipairs(doc.usages) do
+      it(name .. " run usage " .. i, function() usage.check(text) end)
+    end
+  end
+end)
