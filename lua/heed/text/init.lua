@@ -2,10 +2,10 @@
 --
 -- The tokenisers `BPE`, `WordPiece`, `Words` and `Characters` turn text into
 -- ids and back, all by the same methods (see tokenizer.lua); `load` reads what
--- their `save` wrote. `Vocabulary` numbers tokens, `bleu` and
--- `chrf` score translations,
--- `unicode` holds the functions on strings that they stand on: `nfc`, `valid`,
--- `repair`, `lower`, `trim`, `words`, `characters`, `graphemes`, `bert_words`.
+-- their `save` wrote. `Vocabulary` numbers tokens, `bleu` and `chrf` score
+-- translations, `unicode` holds the functions on strings that they stand on:
+-- `nfc`, `valid`, `repair`, `lower`, `trim`, `words`, `characters`,
+-- `graphemes`, `bert_words`.
 
 return {
   BPE = require "heed.text.bpe",
