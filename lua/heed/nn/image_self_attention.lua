@@ -5,7 +5,7 @@
 --     y = softmax(scale q k^T) v, as an image;  with `residual`: gamma y + x
 
 local check = require "heed.check"
-local Conv2d = require "heed.nn.conv2d"
+local Conv2d = require("heed.nn.convolution").Conv2d
 local core = require "heed.core"
 local F = require "heed.nn.functional"
 local Module = require "heed.nn.module"

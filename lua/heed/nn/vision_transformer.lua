@@ -5,7 +5,7 @@
 --     logits = head(norm(layers(x)) at the class token)
 
 local check = require "heed.check"
-local Conv2d = require "heed.nn.conv2d"
+local Conv2d = require("heed.nn.convolution").Conv2d
 local core = require "heed.core"
 local Dropout = require "heed.nn.dropout"
 local encoder = require "heed.nn.transformer_encoder"
