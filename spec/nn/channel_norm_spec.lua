@@ -70,7 +70,8 @@ describe("BatchNorm", function()
       message(net, heed.ones(1, 3)))
     assert.same({1, 3}, net:eval()(heed.ones(1, 3)).shape)
     assert.equal("Sequential[1].BatchNorm1d: x must be [N C] or [N C L] " ..
-      "with 3 channels, got tensor float32 [2 4]", message(net, heed.ones(2, 4)))
+      "with 3 channels, got tensor float32 [2 4]",
+      message(net, heed.ones(2, 4)))
     assert.equal("BatchNorm2d: x must be [N C H W] with 2 channels, got " ..
       "tensor float32 [3 2]", message(nn.BatchNorm2d(2), heed.ones(3, 2)))
     assert.equal("batch_norm: running_mean and running_var must be given " ..
