@@ -127,8 +127,8 @@ end
 -- of those next to its own
 -- @treturn tensor [... height width] of the same dtype
 -- @usage
--- local x = heed.tensor {{1, 2, 3, 4}}
--- return heed.image.resize(x, {1, 2}) --> 1.5714, 3.4286
+-- local x = heed.tensor {{1.0, 2, 3, 4}}
+-- return heed.image.resize(x, {1, 2}) --> 1.7143, 3.2857
 local function resize(x, size, options)
   local func <const> = "image.resize"
   picture.check(func, x)

@@ -35,7 +35,8 @@ local OPTIONS <const> = {
 -- function, elu(x) + 1 by default; `eps`, 1e-6 by default; `plain`, false by
 -- default; `generator`
 -- @raise when num_heads does not divide embed_dim, or plain has several heads
--- @usage local y = nn.LinearAttention(16, 4)(x, {causal = true}) -- [B T 16]
+-- @usage local layer = nn.LinearAttention(16, 4)
+-- local y = layer(heed.randn(2, 5, 16), {causal = true}) -- [B T 16]
 function LinearAttention:init(embed_dim, num_heads, options)
   if type(num_heads) == "table" then num_heads, options = nil, num_heads end
   local o <const> = check.options(NAME, options, OPTIONS)

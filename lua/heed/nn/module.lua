@@ -225,7 +225,7 @@ end
 
 --- Turns gradients of all parameters off; they stay parameters.
 -- @return the module
--- @usage net.encoder:freeze()
+-- @usage net[1]:freeze()
 function Module:freeze() return self:requires_grad_(false) end
 
 --- Turns gradients of all parameters on.
@@ -301,7 +301,10 @@ end
 -- @tparam[opt] table options `aliases = true` lists shared tensors by all of
 -- their names, which PyTorch wants when it loads them
 -- @treturn table tensors by name
--- @usage heed.save_safetensors("net.safetensors", net:state_dict())
+-- @usage
+-- local path = os.tmpname()
+-- heed.save_safetensors(path, net:state_dict())
+-- os.remove(path)
 function Module:state_dict(options)
   check.keys("state_dict", options, {aliases = false})
   local state = tree.ordered()
@@ -393,7 +396,11 @@ end
 -- @treturn table unexpected names
 -- @raise one error that lists all missing and unexpected names and all shapes
 -- that differ
--- @usage net:load_state_dict(heed.load_safetensors("net.safetensors"))
+-- @usage
+-- local path = os.tmpname()
+-- heed.save_safetensors(path, net:state_dict())
+-- net:load_state_dict(heed.load_safetensors(path))
+-- os.remove(path)
 function Module:load_state_dict(state, options)
   local o = check.options("load_state_dict", options, {strict = true})
   check.kind("load_state_dict", "state", state, "table")

@@ -43,7 +43,7 @@ local INDICES <const> = {return_indices = true}
 -- @tparam[opt] table options `stride` (the kernel), `padding`, `dilation`,
 -- `ceil_mode`, `return_indices`; see `F.max_pool2d`. `MaxPool1d` is the same
 -- for lines
--- @usage local y = nn.MaxPool2d(2)(x) -- [B C H W]: [B C H/2 W/2]
+-- @usage local y = nn.MaxPool2d(2)(heed.randn(2, 3, 4, 4)) -- [2 3 2 2]
 
 --- The mean of each window.
 -- @function AvgPool2d
@@ -51,20 +51,21 @@ local INDICES <const> = {return_indices = true}
 -- @tparam[opt] table options `stride` (the kernel), `padding`, `ceil_mode`,
 -- `count_include_pad`, `divisor_override`; see `F.avg_pool2d`. `AvgPool1d` is
 -- the same for lines
--- @usage local y = nn.AvgPool2d(3, {stride = 1, padding = 1})(x)
+-- @usage local layer = nn.AvgPool2d(3, {stride = 1, padding = 1})
+-- local y = layer(heed.randn(2, 3, 4, 4)) -- [2 3 4 4]
 
 --- The mean of each of `size` even parts.
 -- @function AdaptiveAvgPool2d
 -- @param size an integer or {down, across}; `AdaptiveAvgPool1d` is the same
 -- for lines
--- @usage local y = nn.AdaptiveAvgPool2d(1)(x) -- [B C H W]: [B C 1 1]
+-- @usage local y = nn.AdaptiveAvgPool2d(1)(heed.randn(2, 3, 7, 5)) -- [2 3 1 1]
 
 --- The largest element of each of `size` even parts.
 -- @function AdaptiveMaxPool2d
 -- @param size an integer or {down, across}
 -- @tparam[opt] table options `return_indices`; `AdaptiveMaxPool1d` is the same
 -- for lines
--- @usage local y = nn.AdaptiveMaxPool2d(1)(x) -- [B C H W]: [B C 1 1]
+-- @usage local y = nn.AdaptiveMaxPool2d(1)(heed.randn(2, 3, 7, 5)) -- [2 3 1 1]
 for ndim = 1, 2 do
   local d <const> = ndim .. "d"
   define("MaxPool" .. d, "kernel", functional["max_pool" .. d], ndim, MAX)
@@ -80,7 +81,9 @@ end
 -- @param kernel sizes of the window: an integer or {down, across}
 -- @tparam[opt] table options `stride`, `padding`; see `F.max_unpool2d`.
 -- `MaxUnpool1d` is the same for lines
--- @usage local x = nn.MaxUnpool2d(2)(y, index)
+-- @usage local pool = nn.MaxPool2d(2, {return_indices = true})
+-- local y, index = pool(heed.randn(2, 3, 4, 4))
+-- local x = nn.MaxUnpool2d(2)(y, index) -- [2 3 4 4]
 for ndim = 1, 2 do
   local name <const> = ("MaxUnpool%dd"):format(ndim)
   local unpool <const> = functional[("max_unpool%dd"):format(ndim)]

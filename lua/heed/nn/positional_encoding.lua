@@ -48,7 +48,8 @@ end
 -- @tparam[opt] table options `max_length`: longest sequence, 5000 by default;
 -- `dropout` of the sum, 0 by default; `batch_first = false`: tensors are
 -- [T B d_model]; `generator`
--- @usage local y = nn.PositionalEncoding(16, {max_length = 64})(x) -- [B T 16]
+-- @usage local encode = nn.PositionalEncoding(16, {max_length = 64})
+-- local y = encode(heed.randn(2, 5, 16)) -- [B T 16]
 function PositionalEncoding:init(d_model, options)
   self:settle(d_model, check.options(NAME, options, OPTIONS))
   self:register_buffer("pe", make_table(self.max_length, d_model),

@@ -159,7 +159,7 @@ end
 -- @tparam integer hidden_size
 -- @tparam[opt] table options `nonlinearity`, `"tanh"` (default) or `"relu"`;
 -- and those of `LSTM`
--- @usage local out, h = nn.RNN(4, 8)(x)
+-- @usage local out, h = nn.RNN(4, 8)(heed.randn(2, 5, 4)) -- [2 5 8], [1 2 8]
 define("RNN", {nonlinearity = "tanh"})
 
 --- Makes a GRU (Cho et al., 2014), as PyTorch's: r, z = sigmoid(W_ih x + b_ih +
@@ -171,7 +171,7 @@ define("RNN", {nonlinearity = "tanh"})
 -- @tparam integer input_size
 -- @tparam integer hidden_size
 -- @tparam[opt] table options those of `LSTM`
--- @usage local out, h = nn.GRU(4, 8)(x)
+-- @usage local out, h = nn.GRU(4, 8)(heed.randn(2, 5, 4)) -- [2 5 8], [1 2 8]
 define("GRU")
 
 --- Makes an LSTM (Hochreiter and Schmidhuber, 1997): i, f, o = sigmoid and
@@ -198,7 +198,8 @@ define("GRU")
 -- * `bidirectional`: another direction goes from the last step to the first;
 --   false by default
 -- * `generator` of first weights and of dropout
--- @usage local out, state = nn.LSTM(4, 8, {num_layers = 2})(x)
+-- @usage local lstm = nn.LSTM(4, 8, {num_layers = 2})
+-- local out, state = lstm(heed.randn(2, 5, 4), nil, {valid_lens = {5, 3}})
 define("LSTM")
 
 return recurrent

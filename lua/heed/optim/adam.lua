@@ -65,6 +65,7 @@ adam.Adam = make("Adam", 0.0, false)
 -- @function AdamW
 -- @tparam table params list of tensors or of groups
 -- @tparam[opt] table options
+-- @usage local optimizer = optim.AdamW(net:parameters(), {weight_decay = 0.1})
 adam.AdamW = make("AdamW", 0.01, true)
 
 return adam

@@ -225,7 +225,8 @@ end
 --- Returns the ids of a text, a list of integers from 1. Nothing is added at
 -- the ends.
 -- @tparam string text any bytes; what is not UTF-8 is spelt by byte tokens
--- @usage local ids = bpe:encode("a small text")
+-- @usage local bpe = heed.text.BPE.train {"a small text"}
+-- local ids = bpe:encode("a small text")
 function BPE:encode(text)
   self:check_text("encode", text)
   local ids = {}

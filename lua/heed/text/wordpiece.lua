@@ -150,8 +150,8 @@ local function join(a, b) return a .. b:sub(#PREFIX + 1) end
 -- @treturn WordPiece
 -- @raise on a `vocab_size` that does not hold the specials and the characters
 -- @usage
--- local t = heed.text.WordPiece.train({"low lower lowest"}, {vocab_size = 17})
--- return table.concat(t:tokens("lower slow"), " ") --> low ##e ##r [UNK]
+-- local t = heed.text.WordPiece.train({"low lower lowest"}, {vocab_size = 15})
+-- return table.concat(t:tokens("lower slow"), " ") --> lowe ##r [UNK]
 function WordPiece.train(texts, options)
   local func <const> = "WordPiece.train"
   local o <const> = check.options(func, options, {
