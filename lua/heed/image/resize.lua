@@ -134,7 +134,6 @@ local function resize(x, size, options)
   picture.check(func, x)
   local o <const> = check.options(func, options,
     {mode = "bilinear", antialias = true})
-  check.kind(func, "antialias", o.antialias, "boolean")
   if not MODES[o.mode] then
     check.fail('%s: mode must be "bilinear", "bicubic" or "nearest", got %s',
       func, check.show(o.mode))

@@ -12,14 +12,13 @@ local function text(value)
   return table.concat(value, "x")
 end
 
--- A module for a function of x, a size and options; a first call with a
--- wrong option would raise, so the names are checked when it is made.
-local function define(name, what, f, ndim, keys)
+-- A module for a function of x, a size and options.
+local function define(name, what, f, ndim, defaults)
   local class <const> = Module:extend(name)
   function class:init(size, options)
     window.pair(name, what, size, 1, ndim, 1)
-    check.keys(name, options, keys)
-    self[what], self.options = size, options
+    self.options = check.options(name, options, defaults)
+    self[what] = size
   end
   function class:forward(x) return f(x, self[what], self.options) end
   function class:extra() return text(self[what]) end
@@ -27,15 +26,15 @@ local function define(name, what, f, ndim, keys)
 end
 
 local MAX <const> = {
-  stride = true, padding = true, dilation = true, ceil_mode = true,
-  return_indices = true,
+  stride = check.NONE, padding = 0, dilation = 1, ceil_mode = false,
+  return_indices = false,
 }
 local AVG <const> = {
-  stride = true, padding = true, ceil_mode = true, count_include_pad = true,
-  divisor_override = true,
+  stride = check.NONE, padding = 0, ceil_mode = false,
+  count_include_pad = true, divisor_override = check.NONE,
 }
-local UNPOOL <const> = {stride = true, padding = true}
-local INDICES <const> = {return_indices = true}
+local UNPOOL <const> = {stride = check.NONE, padding = 0}
+local INDICES <const> = {return_indices = false}
 
 --- The largest element of each window.
 -- @function MaxPool2d
@@ -90,9 +89,8 @@ for ndim = 1, 2 do
   define(name, "kernel", nil, ndim, UNPOOL)
   local class <const> = layers[name]
   function class:forward(x, index, output_size)
-    local o <const> = self.options or {}
-    return unpool(x, index, self.kernel, {stride = o.stride,
-      padding = o.padding, output_size = output_size})
+    return unpool(x, index, self.kernel, {stride = self.options.stride,
+      padding = self.options.padding, output_size = output_size})
   end
 end
 

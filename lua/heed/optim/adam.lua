@@ -27,7 +27,6 @@ local function make(name, weight_decay, decoupled)
   function class:check_group(group)
     settings.betas(name, group)
     settings.positive(name, group, "eps", "weight_decay")
-    settings.flags(name, group, "amsgrad", "maximize")
   end
 
   function class:used(group) return group.amsgrad and self.keys or PLAIN end

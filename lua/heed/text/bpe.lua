@@ -126,7 +126,6 @@ function BPE.train(texts, options)
   })
   local size = check.integer("BPE.train", "vocab_size", o.vocab_size)
   local least = check.integer("BPE.train", "min_frequency", o.min_frequency, 1)
-  check.kind("BPE.train", "byte_fallback", o.byte_fallback, "boolean")
   local fault = pieces.specials_fault(o.specials, o.byte_fallback)
   if fault then error("BPE.train: specials" .. fault, 2) end
 

@@ -59,7 +59,6 @@ function Characters.train(texts, options)
     check.fail('%s: unit must be "codepoint" or "grapheme", got %s', func,
       check.show(o.unit))
   end
-  check.kind(func, "byte_fallback", o.byte_fallback, "boolean")
   local least <const> = check.integer(func, "min_frequency", o.min_frequency, 1)
   local fault <const> = pieces.specials_fault(o.specials, o.byte_fallback)
   if fault then check.fail("%s: specials%s", func, fault) end

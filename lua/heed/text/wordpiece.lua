@@ -43,9 +43,8 @@ local function new(list, o)
   return self
 end
 
--- Checks lowercase and strip_accents, whose default is lowercase.
+-- Checks strip_accents, whose default is lowercase.
 local function check_case(func, o)
-  check.kind(func, "lowercase", o.lowercase, "boolean")
   if o.strip_accents == nil then o.strip_accents = o.lowercase end
   check.kind(func, "strip_accents", o.strip_accents, "boolean")
 end
