@@ -52,8 +52,19 @@ local function given(path)
 end
 
 describe("a usage in the doc comments", function()
-  before_each(function() heed.manual_seed(1) end)
-  after_each(function() heed.set_printoptions() end)
+  local out <const>, err <const> = io.stdout, io.stderr
+
+  before_each(function()
+    heed.manual_seed(1)
+    local quiet = io.tmpfile()
+    io.stdout, io.stderr = quiet, quiet -- luacheck: ignore
+  end)
+
+  after_each(function()
+    io.stdout:close()
+    io.stdout, io.stderr = out, err -- luacheck: ignore
+    heed.set_printoptions()
+  end)
 
   for _, one in ipairs(usage.read_lua_usages "lua/heed") do
     local path <const>, line <const>, code <const> = table.unpack(one)
