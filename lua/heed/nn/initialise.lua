@@ -18,13 +18,15 @@ local function generator_of(func, options)
   return options and options.generator
 end
 
-local function uniform(t, low, high, generator)
+local function uniform(func, t, low, high, generator)
+  check.tensor(func, "t", t)
   if t:numel() == 0 then return t end -- bounds need not be finite
   local _ <close> = core.no_grad()
   return ops.uniform_(t, low, high, generator)
 end
 
-local function normal(t, mean, std, generator)
+local function normal(func, t, mean, std, generator)
+  check.tensor(func, "t", t)
   if t:numel() == 0 then return t end
   local _ <close> = core.no_grad()
   return ops.normal_(t, mean, std, generator)
@@ -37,7 +39,7 @@ end
 -- @tparam[opt] table options `generator`
 -- @usage nn.init.uniform_(nn.Linear(4, 8).weight, -0.1, 0.1)
 function init.uniform_(t, low, high, options)
-  return uniform(t, low or 0.0, high or 1.0,
+  return uniform("uniform_", t, low or 0.0, high or 1.0,
     generator_of("uniform_", options))
 end
 
@@ -48,7 +50,8 @@ end
 -- @tparam[opt] table options `generator`
 -- @usage nn.init.normal_(nn.Linear(4, 8).weight, 0, 0.02)
 function init.normal_(t, mean, std, options)
-  return normal(t, mean or 0.0, std or 1.0, generator_of("normal_", options))
+  return normal("normal_", t, mean or 0.0, std or 1.0,
+    generator_of("normal_", options))
 end
 
 --- One number everywhere.
@@ -56,6 +59,7 @@ end
 -- @tparam number value
 -- @usage nn.init.constant_(nn.Linear(4, 2).bias, 0.5) --> 0.5 0.5
 function init.constant_(t, value)
+  check.tensor("constant_", "t", t)
   local _ <close> = core.no_grad()
   return ops.copy_(t, value)
 end
@@ -134,7 +138,7 @@ function init.xavier_uniform_(t, options)
   local o = with_gain("xavier_uniform_", options, GAIN)
   local fan_in, fan_out = fans("xavier_uniform_", t)
   local bound = 3.0 ^ 0.5 * o.gain * (2.0 / (fan_in + fan_out)) ^ 0.5
-  return uniform(t, -bound, bound, o.generator)
+  return uniform("xavier_uniform_", t, -bound, bound, o.generator)
 end
 
 --- Normal, with the variance 2 gain^2 / (fan in + fan out).
@@ -144,8 +148,8 @@ end
 function init.xavier_normal_(t, options)
   local o = with_gain("xavier_normal_", options, GAIN)
   local fan_in, fan_out = fans("xavier_normal_", t)
-  return normal(t, 0.0, o.gain * (2.0 / (fan_in + fan_out)) ^ 0.5,
-    o.generator)
+  return normal("xavier_normal_", t, 0.0,
+    o.gain * (2.0 / (fan_in + fan_out)) ^ 0.5, o.generator)
 end
 
 local SLOPE <const> = {
@@ -175,7 +179,7 @@ end
 function init.kaiming_uniform_(t, options)
   local o = check.options("kaiming_uniform_", options, SLOPE)
   local bound = 3.0 ^ 0.5 * kaiming_std("kaiming_uniform_", t, o)
-  return uniform(t, -bound, bound, o.generator)
+  return uniform("kaiming_uniform_", t, -bound, bound, o.generator)
 end
 
 --- Normal, with the variance 2 / ((1 + a^2) fan).
@@ -184,7 +188,8 @@ end
 -- @usage nn.init.kaiming_normal_(nn.Conv2d(3, 8, 3).weight, {mode = "fan_out"})
 function init.kaiming_normal_(t, options)
   local o = check.options("kaiming_normal_", options, SLOPE)
-  return normal(t, 0.0, kaiming_std("kaiming_normal_", t, o), o.generator)
+  return normal("kaiming_normal_", t, 0.0,
+    kaiming_std("kaiming_normal_", t, o), o.generator)
 end
 
 -- The inverse of erf: Winitzki's approximation, made exact by Newton's steps.
@@ -229,7 +234,7 @@ function init.trunc_normal_(t, mean, std, low, high, options)
   end
   local from = 2 * normal_below((low - mean) / std) - 1
   local to = 2 * normal_below((high - mean) / std) - 1
-  uniform(t, from, to, generator_of(name, options))
+  uniform(name, t, from, to, generator_of(name, options))
   local _ <close> = core.no_grad()
   local x = inverse_erf(t:to("float64")) * (std * 2.0 ^ 0.5) + mean
   return ops.copy_(t, x:clamp(low, high))
@@ -308,7 +313,7 @@ function init.orthogonal_(t, options)
   local _ <close> = core.no_grad()
   local rows = shape[1]
   local flat = ops.zeros({rows, t:numel() // rows}, {dtype = t.dtype})
-  normal(flat, 0.0, 1.0, o.generator)
+  normal("orthogonal_", flat, 0.0, 1.0, o.generator)
   local wide = rows < flat:size(2)
   local q, r = ops.qr(wide and ops.transpose(flat, 1, 2) or flat)
   q = ops.mul(q, ops.sign(ops.diagonal(r)))
@@ -327,7 +332,7 @@ function init.sparse_(t, sparsity, std, options)
   want_matrix("sparse_", t)
   check.number("sparse_", "sparsity", sparsity, 0, 1)
   local generator = generator_of("sparse_", options)
-  normal(t, 0.0, std or 0.01, generator)
+  normal("sparse_", t, 0.0, std or 0.01, generator)
   local rows, columns = t:size(1), t:size(2)
   local zeros = math.ceil(sparsity * rows)
   local _ <close> = core.no_grad()

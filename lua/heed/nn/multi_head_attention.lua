@@ -242,6 +242,9 @@ for key in pairs(mask.KEYS) do FORWARD[key] = true end
 local NONE <const> = {}
 
 local function check_inputs(self, query, key, value)
+  check.tensor(NAME, "query", query)
+  check.tensor(NAME, "key", key)
+  check.tensor(NAME, "value", value)
   local least = self.batch_first and 2 or 3
   if query.ndim < least or key.ndim ~= query.ndim or
      value.ndim ~= query.ndim then

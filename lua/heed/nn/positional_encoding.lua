@@ -81,6 +81,7 @@ end
 -- @raise when x is longer than the table, or offsets are not [B]
 function PositionalEncoding:forward(x, options)
   check.keys(self.__name, options, {offset = true})
+  check.tensor(self.__name, "x", x)
   local offset = options and options.offset or 0
   local at = self.batch_first and -2 or -3
   if x.ndim < -at or x:size(-1) ~= self.d_model then

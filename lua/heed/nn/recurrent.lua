@@ -34,10 +34,8 @@ local function init(self, kind, input_size, hidden_size, o)
   self.input_size = check.integer(name, "input_size", input_size, 0)
   self.hidden_size = check.integer(name, "hidden_size", hidden_size, 1)
   self.num_layers = check.integer(name, "num_layers", o.num_layers, 1)
-  self.batch_first = check.kind(name, "batch_first", o.batch_first, "boolean")
+  self.batch_first, self.bidirectional = o.batch_first, o.bidirectional
   self.dropout = check.number(name, "dropout", o.dropout, 0, 1)
-  self.bidirectional = check.kind(name, "bidirectional", o.bidirectional,
-    "boolean")
   self.generator = o.generator
   self.cell = cells.cell_of(name, kind, o.nonlinearity)
   self.directions = o.bidirectional and 2 or 1
@@ -67,7 +65,7 @@ end
 local function read_lens(self, lens, x)
   local name <const> = self.__name
   if type(lens) == "table" then
-    lens = core.tensor(lens, {dtype = "int64"})
+    lens = check.integers(name, "valid_lens", lens)
   end
   check.tensor(name, "valid_lens", lens)
   if lens.ndim ~= 1 or lens:size(1) ~= x:size(1) or lens.dtype ~= "int64" then
