@@ -36,6 +36,11 @@ local fail <const> = check.fail
 --- Is the value a tensor (and not closed)?
 check.is_tensor = core.is_tensor
 
+--- Is the value a tensor of floats, of any size?
+function check.is_float(value)
+  return core.is_tensor(value) and value.dtype:find("float", 1, true) ~= nil
+end
+
 --- A list of sizes as messages write it: `[2 3]`.
 function check.shape(sizes)
   return "[" .. table.concat(sizes, " ") .. "]"

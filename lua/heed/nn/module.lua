@@ -331,14 +331,6 @@ local function names_of(self)
   return lists, known
 end
 
-local function same_shape(a, b)
-  if #a ~= #b then return false end
-  for i = 1, #a do
-    if a[i] ~= b[i] then return false end
-  end
-  return true
-end
-
 -- Which given tensor goes where, and what does not fit.
 local function match(self, state)
   local lists, known = names_of(self)
@@ -355,12 +347,13 @@ local function match(self, state)
       missing[#missing + 1] = name
     else
       check.tensor("load_state_dict", name, given)
-      local here, there = names.tensor.shape, given.shape
-      if same_shape(here, there) then
+      local here, there = check.shape(names.tensor.shape),
+        check.shape(given.shape)
+      if here == there then
         plan[#plan + 1] = {names.tensor, given}
       else
-        shapes[#shapes + 1] = ("%s is %s here and %s there"):format(name,
-          check.shape(here), check.shape(there))
+        shapes[#shapes + 1] = ("%s is %s here and %s there"):format(name, here,
+          there)
       end
     end
   end
