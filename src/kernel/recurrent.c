@@ -10,7 +10,7 @@
 #include "kernel/vec_wide.h"
 
 #define LANEWISE(name, expression)            \
-  VEC_INLINE vd name(vd v) {                  \
+  static inline vd name(vd v) {               \
     double lane[VD];                          \
     vd_store(lane, v);                        \
     for (int i = 0; i < VD; i++) {            \
