@@ -241,17 +241,7 @@ end
 -- @param ids a list, or an int64 tensor with one dimension
 -- @raise on an id outside the vocabulary
 function BPE:decode(ids)
-  ids = self:read_ids(ids)
-  local parts = {}
-  for i = 1, #ids do
-    local id = self:check_id(ids, i)
-    if id > self.last_byte then
-      parts[#parts + 1] = self.list[id]
-    elseif id >= self.first_byte then
-      parts[#parts + 1] = string.char(id - self.first_byte)
-    end
-  end
-  local text = unicode.repair(table.concat(parts))
+  local text = unicode.repair(self:bytes_of(ids))
   return (text:gsub(pieces.BOUNDARY, " "):gsub("^ ", ""))
 end
 

@@ -114,19 +114,7 @@ end
 -- @usage
 -- local t = heed.text.Characters.train({"ab"})
 -- return t:decode(t:encode("cab")) --> cab
-function Characters:decode(ids)
-  ids = self:read_ids(ids)
-  local parts = {}
-  for i = 1, #ids do
-    local id <const> = self:check_id(ids, i)
-    if id > self.last_byte then
-      parts[#parts + 1] = self.list[id]
-    elseif id >= self.first_byte then
-      parts[#parts + 1] = string.char(id - self.first_byte)
-    end
-  end
-  return table.concat(parts)
-end
+function Characters:decode(ids) return self:bytes_of(ids) end
 
 function Characters:__tostring()
   return ("Characters(%d ids: %d specials, %d bytes, %d %ss)"):format(
