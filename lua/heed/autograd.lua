@@ -33,7 +33,11 @@ Context.__index = Context
 --- Keeps tensors for the backward pass, where `ctx:saved()` gives them back.
 -- Inputs and results may be saved; other values are simply set as fields.
 -- @param ... tensors
--- @usage ctx:save(x, y)
+-- @usage local double = heed.autograd.Function {
+--   forward = function(ctx, x) ctx:save(x) return x * 2 end,
+--   backward = function(_, g) return g * 2 end,
+-- }
+-- return double(heed.ones(2)) --> 2 2
 function Context:save(...)
   local list = table.pack(...)
   for i = 1, list.n do check.tensor("save", "tensor " .. i, list[i]) end
@@ -43,7 +47,13 @@ end
 
 --- Returns the tensors of `ctx:save`, in their order. It is an error when one
 -- has been overwritten since.
--- @usage local x, y = ctx:saved()
+-- @usage local square = heed.autograd.Function {
+--   forward = function(ctx, x) ctx:save(x) return x * x end,
+--   backward = function(ctx, g) return 2 * g * ctx:saved() end,
+-- }
+-- local x = heed.full({1}, 3.0, {requires_grad = true})
+-- square(x):backward()
+-- return x.grad --> 6
 function Context:saved()
   return table.unpack(self.kept or self.list or {})
 end

@@ -36,6 +36,11 @@ local fail <const> = check.fail
 --- Is the value a tensor (and not closed)?
 check.is_tensor = core.is_tensor
 
+--- Is the value a tensor of floats, of any size?
+function check.is_float(value)
+  return core.is_tensor(value) and value.dtype:find("float", 1, true) ~= nil
+end
+
 --- A list of sizes as messages write it: `[2 3]`.
 function check.shape(sizes)
   return "[" .. table.concat(sizes, " ") .. "]"
@@ -179,14 +184,20 @@ function check.keys(func, options, keys)
 end
 
 --- Returns the options with what they leave out taken from `defaults`, whose
--- keys are all that there are (`check.NONE`: nil). Raises on an unknown key.
+-- keys are all that there are (`check.NONE`: nil). Raises on an unknown key,
+-- and where the default is a boolean and the value none.
 function check.options(func, options, defaults)
   check.keys(func, options, defaults)
   local result = {}
   for key, value in pairs(defaults) do
     if value ~= check.NONE then result[key] = value end
   end
-  for key, value in next, options or {} do result[key] = value end
+  for key, value in next, options or {} do
+    if type(result[key]) == "boolean" then
+      check.kind(func, key, value, "boolean")
+    end
+    result[key] = value
+  end
   return result
 end
 
@@ -249,10 +260,10 @@ function check.iterator(func, name, source)
   end
 end
 
---- Returns the length of a list whose items are all of a Lua type (`kind`) or
--- all of kind "tensor", or nil and
--- what is wrong with it (not a list, a key that is no position, an item), to
--- stand right behind its name: ` must be a list, got 3`, `[2] must be ...`.
+--- Returns the length of a list whose items are all of a Lua type (`kind`; or
+-- "tensor"), or nil and what is wrong with it (not a list, a key that is no
+-- position, an item), to stand right behind its name: ` must be a list, got 3`,
+-- `[2] must be ...`.
 function check.list(value, kind)
   if type(value) ~= "table" then
     return nil, (" must be a list, got %s"):format(check.show(value))

@@ -34,5 +34,7 @@ describe("data.Ragged", function()
   it("refuses what is no list of lists", function()
     assert.equal("Ragged: lists[2] must be a list of integers, got 5",
       message(data.Ragged, {{1}, 5}))
+    assert.equal("Ragged: lists must be integers, got 1.5",
+      message(data.Ragged, {{1, 1.5}}))
   end)
 end)

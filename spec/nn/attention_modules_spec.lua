@@ -155,7 +155,8 @@ describe("LinearAttention", function()
       layer.in_proj_weight, layer.in_proj_bias), 2)
     local keep = heed.tensor {{true, true, false, true, true},
       {true, false, false, false, false}}
-    for _, options in ipairs {{}, {causal = true}, {key_mask = keep}} do
+    for _, options in ipairs {{}, {causal = true}, {key_mask = keep},
+      {valid_lens = {4, 1}}} do
       local y = F.linear_attention(q, k, v, options)
       near(layer(x, options),
         layer.out_proj(y:transpose(2, 3):flatten(-2, -1)), 1e-12)

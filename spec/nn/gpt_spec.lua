@@ -260,6 +260,8 @@ describe("VisionTransformer", function()
   it("says what is wrong", function()
     assert.equal("VisionTransformer: image_size must be a multiple of " ..
       "patch_size, got 8 and 3", message(vit, {patch_size = {3, 6}}))
+    assert.equal("VisionTransformer: patch_size must be an integer or " ..
+      "{down, across}, got a list of 3", message(vit, {patch_size = {4, 4, 4}}))
     assert.equal("VisionTransformer: d_model must be a multiple of nhead, " ..
       "got 8 and 3", message(vit, {nhead = 3}))
     assert.equal('VisionTransformer: pool must be "class" or "mean", got ' ..

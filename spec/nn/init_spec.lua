@@ -121,3 +121,14 @@ describe("initialisers", function()
     assert.is_true(p.is_leaf and p.requires_grad)
   end)
 end)
+
+describe("initialisers", function()
+  it("say that there is no tensor", function()
+    for _, name in ipairs {"uniform_", "normal_", "zeros_", "constant_",
+      "kaiming_uniform_", "trunc_normal_", "sparse_"} do
+      local func = name == "zeros_" and "constant_" or name
+      assert.equal(func .. ": t must be a tensor, got 3",
+        message(init[name], 3))
+    end
+  end)
+end)

@@ -379,3 +379,19 @@ describe("init", function()
       '"x"', message(nn.init.kaiming_normal_, heed.zeros(3, 3), {mode = "x"}))
   end)
 end)
+
+describe("an option that is true or false", function()
+  it("takes no other value", function()
+    assert.equal("Linear: bias must be a boolean, got 0",
+      message(nn.Linear, 4, 2, {bias = 0}))
+    assert.equal('MultiHeadAttention: batch_first must be a boolean, got "no"',
+      message(nn.MultiHeadAttention, 4, 2, {batch_first = "no"}))
+    assert.equal("BatchNorm2d: affine must be a boolean, got 1",
+      message(nn.BatchNorm2d, 4, {affine = 1}))
+    assert.equal("MaxPool2d: ceil_mode must be a boolean, got 1",
+      message(nn.MaxPool2d, 2, {ceil_mode = 1}))
+    assert.equal("pairwise_distance: keepdim must be a boolean, got 1",
+      message(nn.functional.pairwise_distance, heed.ones(2), heed.ones(2),
+        {keepdim = 1}))
+  end)
+end)

@@ -235,6 +235,26 @@ describe("linear attention", function()
       plain(q, k, v, {keep = keep[1]}), 1e-12)
   end)
 
+  it("leaves out keys behind valid_lens, be they NaN", function()
+    local keep = heed.tensor {{true, true, true, false}, {false, false,
+      false, false}}
+    local q, k, v = inputs({2, 3}, 4, 4)
+    local want = plain(q, k, v, {keep = keep:unsqueeze(2):unsqueeze(2)})
+    k[{{}, {}, 4}], v[{{}, {}, 4}] = 0 / 0, 0 / 0
+    near(attend(q, k, v, {valid_lens = {3, 0}}), want, 1e-12)
+    local other = heed.tensor {{true, false, true, true}}
+    local lens = heed.tensor {3, 0}
+    near(attend(q, k, v, {valid_lens = lens, key_mask = other}),
+      attend(q, k, v, {key_mask = keep & other}), 0)
+    assert.equal("linear_attention: valid_lens must be int64 [2], one " ..
+      "number a sequence, got int64 [3]", message(attend, q, k, v,
+        {valid_lens = {1, 2, 3}}))
+    assert.equal("linear_attention: valid_lens must lie in 0..4, the number " ..
+      "of keys, got 5", message(attend, q, k, v, {valid_lens = {5, 1}}))
+    assert.equal("linear_attention: valid_lens must be integers, got 1.5",
+      message(attend, q, k, v, {valid_lens = {1.5, 1}}))
+  end)
+
   it("gives nothing of masked keys to a gradient, be they NaN", function()
     local keep = heed.tensor {{true, true, false, true}}
     for _, causal in ipairs {false, true} do
@@ -307,7 +327,7 @@ describe("linear attention", function()
       "true where attending is allowed, got tensor float64 [2 3 5]",
       message(attend, q, k, v, {key_mask = q}))
     assert.are.equal('linear_attention: unknown option "scale"; known: ' ..
-      "causal, eps, feature, key_mask",
+      "causal, eps, feature, key_mask, valid_lens",
       message(attend, q, k, v, {scale = 1}))
   end)
 end)

@@ -490,3 +490,13 @@ describe("loss modules", function()
       '"avg"', message(nn.L1Loss, {reduction = "avg"}))
   end)
 end)
+
+describe("lengths of ctc_loss", function()
+  it("are integers", function()
+    local x, labels = heed.zeros(3, 1, 4), heed.tensor {{2}}
+    assert.equal("ctc_loss: input_lengths must be integers, got 2.5",
+      message(F.ctc_loss, x, labels, {2.5}, {1}))
+    assert.equal("ctc_loss: target_lengths must be integers, got 0.5",
+      message(F.ctc_loss, x:select(2, 1), labels[1], 3, 0.5))
+  end)
+end)

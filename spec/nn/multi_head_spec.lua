@@ -156,3 +156,15 @@ describe("MultiHeadAttention with rotary", function()
     near(got, x.grad, 1e-12)
   end)
 end)
+
+describe("MultiHeadAttention", function()
+  it("says which of its tensors is none", function()
+    local layer, x = nn.MultiHeadAttention(8, 2), heed.zeros(1, 3, 8)
+    assert.equal("MultiHeadAttention: query must be a tensor, got nil",
+      message(layer))
+    assert.equal("MultiHeadAttention: key must be a tensor, got 3",
+      message(layer, x, 3))
+    assert.equal('MultiHeadAttention: value must be a tensor, got "x"',
+      message(layer, x, x, "x"))
+  end)
+end)

@@ -268,3 +268,13 @@ describe("alibi_slopes", function()
       '"int64"', message(F.alibi_slopes, 2, "int64"))
   end)
 end)
+
+describe("positional encodings", function()
+  it("say that x is no tensor", function()
+    for _, name in ipairs {"PositionalEncoding",
+      "LearnedPositionalEncoding"} do
+      assert.equal(name .. ": x must be a tensor, got nil",
+        message(nn[name](4)))
+    end
+  end)
+end)

@@ -336,3 +336,11 @@ describe("recurrent layers", function()
     assert.is_true(last < 0.05 * first)
   end)
 end)
+
+describe("lengths of recurrent layers", function()
+  it("are integers", function()
+    assert.equal("LSTM: valid_lens must be integers, got 1.5",
+      message(nn.LSTM(3, 4), heed.zeros(2, 5, 3), nil,
+        {valid_lens = {1.5, 2}}))
+  end)
+end)

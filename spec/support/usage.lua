@@ -58,27 +58,63 @@ local function bare(comment)
   return (comment:gsub("\n%-%-+ ?", "\n"):gsub("^%-%-%- ?", ""))
 end
 
+-- Calls f(comment, line) with every doc comment of a Lua file and its first
+-- line: a block that opens with three dashes. One without `@function` is given
+-- that of the function right below.
+local function each_lua_comment(path, f)
+  local block, first, number = {}, nil, 0
+  local function finish(below)
+    local comment = table.concat(block, "\n")
+    local name = below:match("^function [%w_]+[.:]([%w_]+)")
+    local tagged = comment:find("@function", 1, true)
+    comment = bare(comment)
+    if name and not tagged then
+      comment = "@function " .. name .. "\n" .. comment
+    end
+    f(comment, first)
+    block = {}
+  end
+  for line in io.lines(path) do
+    number = number + 1
+    if #block > 0 and line:sub(1, 2) ~= "--" then finish(line) end
+    if #block == 0 and line:find("^%-%-%-[^%-]") then first = number end
+    if #block > 0 or first == number then block[#block + 1] = line end
+  end
+  if #block > 0 then finish("") end
+end
+
+local function lines_of(command)
+  local pipe = assert(io.popen(command))
+  local list = {}
+  for line in pipe:lines() do list[#list + 1] = line end
+  pipe:close()
+  return list
+end
+
 --- Reads the doc comments of all Lua files of a folder, as `read_docs`. A
 -- comment without `@function` is about the function behind it.
 function usage.read_lua_docs(folder)
-  local pipe = assert(io.popen("ls " .. folder .. "/*.lua"))
   local docs = {}
-  for path in pipe:lines() do
-    local file = assert(io.open(path))
-    local text = "\n" .. file:read("a")
-    file:close()
-    for comment, below in text:gmatch("\n(%-%-%-[^\n]*.-)\n([^%-\n][^\n]*)") do
-      local name = below:match("^function [%w_]+[.:]([%w_]+)")
-      local tagged = comment:find("@function", 1, true)
-      comment = bare(comment)
-      if name and not tagged then
-        comment = "@function " .. name .. "\n" .. comment
-      end
-      read_comment(comment, docs)
-    end
+  for _, path in ipairs(lines_of("ls " .. folder .. "/*.lua")) do
+    each_lua_comment(path, function(comment) read_comment(comment, docs) end)
   end
-  pipe:close()
   return docs
+end
+
+--- Reads all usages in the Lua files below a folder, also of functions that
+-- have one name.
+-- @treturn table list of `{path, line of the comment, text}`, in order
+function usage.read_lua_usages(folder)
+  local list = {}
+  for _, path in ipairs(lines_of("find " .. folder .. " -name '*.lua' | sort"))
+  do
+    each_lua_comment(path, function(comment, line)
+      for _, tag in ipairs(tags(comment)) do
+        if tag[1] == "usage" then list[#list + 1] = {path, line, tag[2]} end
+      end
+    end)
+  end
+  return list
 end
 
 -- Code and what is said to come out, behind an arrow at its end.
@@ -122,6 +158,12 @@ local function read_shown(shown)
 end
 
 local function check_shown(shown, results)
+  if shown:find('^["%[]') then -- as Lua writes texts
+    for i, text in ipairs {assert(load("return " .. shown))()} do
+      assert(results[i] == text, "the text is not " .. text)
+    end
+    return
+  end
   if type(results[1]) == "string" then
     return assert(results[1] == shown, "the text is not " .. shown)
   end
@@ -141,11 +183,14 @@ end
 
 --- Runs the code of a usage and compares what it shows behind `-->`.
 -- @tparam string text
--- @tparam[opt] table given variables, besides `heed`
+-- @tparam[opt] table given variables, besides `heed` and Lua's own
 function usage.check(text, given)
   local code, shown = split(text)
-  local env = setmetatable({heed = heed}, {__index = _G})
-  for name, value in pairs(given or {}) do env[name] = value end
+  local env = setmetatable({heed = heed}, {__index = function(_, name)
+    local value = given and given[name]
+    if value == nil then value = _G[name] end
+    return value
+  end})
   local results = {compile(code, env)()}
   if shown then check_shown(shown, results) end
 end

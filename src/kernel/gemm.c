@@ -29,39 +29,8 @@
 #define EACH_HEIGHT EACH_6
 #endif
 
-#define T float
-#define V vf
-#define LANES VF
-#define LOAD vf_load
-#define LOAD_N(p, n) vf_load_n(p, n, 0)
-#define STORE vf_store
-#define STORE_N vf_store_n
-#define SUM vf_sum
-#define ALL vf_all
-#define NAME(x) x##_float32
-#include "kernel/gemm_tile.h"
-#undef T
-#undef V
-#undef LANES
-#undef LOAD
-#undef LOAD_N
-#undef STORE
-#undef STORE_N
-#undef SUM
-#undef ALL
-#undef NAME
-
-#define T double
-#define V vd
-#define LANES VD
-#define LOAD vd_load
-#define LOAD_N(p, n) vd_load_n(p, n, 0)
-#define STORE vd_store
-#define STORE_N vd_store_n
-#define SUM vd_sum
-#define ALL vd_all
-#define NAME(x) x##_float64
-#include "kernel/gemm_tile.h"
+#define LOOPS "kernel/gemm_tile.h"
+#include "kernel/both.h"
 
 HEED_FILL(gemm);
 HEED_FILL(gemm) {

@@ -1,9 +1,7 @@
 /*
  * gemm_tile - the loops of a matrix product for one element type: packing, the
  * product of a few rows with a few columns, and products of rows with rows.
- * Layer: kernel. Included by gemm.c, once for each type, with T (element),
- * V (vector), LANES, LOAD, STORE, both for the first lanes only (LOAD_N,
- * STORE_N), ALL, SUM and NAME(x) defined.
+ * Layer: kernel. Included by gemm.c. Read first: both.h.
  */
 
 #define NR (2 * LANES)
@@ -27,7 +25,7 @@ static void NAME(pack)(int64_t k, int n, int wide, const void *from,
     for (int64_t p = 0; p < k; p++, x += step, y += wide)
       for (int i = 0; i < wide; i += LANES) {
         const int left = n - i < 0 ? 0 : n - i;
-        STORE(y + i, left < LANES ? LOAD_N(x + i, left) : LOAD(x + i));
+        STORE(y + i, left < LANES ? LOAD_N(x + i, left, 0) : LOAD(x + i));
       }
   } else {
     for (int64_t p = 0; p < k; p++, x += step, y += wide)
@@ -70,7 +68,7 @@ VEC_INLINE void NAME(product)(int m, int w, int64_t k, const T *restrict a,
       if (left >= LANES)
         STORE(to, accumulate ? LOAD(to) + sum[r][v] : sum[r][v]);
       else if (left > 0)
-        STORE_N(to, accumulate ? LOAD_N(to, left) + sum[r][v] : sum[r][v],
+        STORE_N(to, accumulate ? LOAD_N(to, left, 0) + sum[r][v] : sum[r][v],
                 left);
     }
   }
@@ -129,11 +127,12 @@ VEC_INLINE void NAME(dots_of)(int m, int64_t k, const T *restrict a,
     }
   for (; p < k; p += LANES) {
     const int64_t left = k - p < LANES ? k - p : LANES;
-    const V b0 = LOAD_N(from[0] + p, left), b1 = LOAD_N(from[1] + p, left),
-            b2 = LOAD_N(from[2] + p, left);
+    const V b0 = LOAD_N(from[0] + p, left, 0),
+            b1 = LOAD_N(from[1] + p, left, 0),
+            b2 = LOAD_N(from[2] + p, left, 0);
     UNROLL
     for (int r = 0; r < m; r++) {
-      const V x = LOAD_N(a + r * row + p, left);
+      const V x = LOAD_N(a + r * row + p, left, 0);
       sum[r][0][0] += x * b0;
       sum[r][1][0] += x * b1;
       sum[r][2][0] += x * b2;

@@ -5,39 +5,8 @@
 #include "kernel/kernel.h"
 #include "kernel/vec.h"
 
-#define T float
-#define V vf
-#define LANES VF
-#define LOAD vf_load
-#define LOAD_N vf_load_n
-#define STORE vf_store
-#define STORE_N vf_store_n
-#define SUM vf_sum
-#define ALL vf_all
-#define NAME(x) x##_float32
-#include "kernel/lines_loop.h"
-#undef T
-#undef V
-#undef LANES
-#undef LOAD
-#undef LOAD_N
-#undef STORE
-#undef STORE_N
-#undef SUM
-#undef ALL
-#undef NAME
-
-#define T double
-#define V vd
-#define LANES VD
-#define LOAD vd_load
-#define LOAD_N vd_load_n
-#define STORE vd_store
-#define STORE_N vd_store_n
-#define SUM vd_sum
-#define ALL vd_all
-#define NAME(x) x##_float64
-#include "kernel/lines_loop.h"
+#define LOOPS "kernel/lines_loop.h"
+#include "kernel/both.h"
 
 HEED_FILL(lines);
 HEED_FILL(lines) {

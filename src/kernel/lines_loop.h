@@ -1,8 +1,6 @@
 /*
  * lines_loop - the loops of lines.c for one element type. Layer: kernel.
- * Included by lines.c, once for each type, with T (element), V (vector),
- * LANES, LOAD, STORE, both for the first lanes only (LOAD_N, STORE_N), SUM,
- * ALL and NAME(x) defined.
+ * Read first: both.h.
  */
 
 /* Elements i .. i + LANES - 1 of n; what is behind the last is `fill`. */

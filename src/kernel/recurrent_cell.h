@@ -1,14 +1,12 @@
 /*
  * recurrent_cell - steps of recurrent cells for one element type.
- * Layer: kernel. Included by recurrent.c, once for each type, with T
- * (element), V (vector), LANES, LOAD, STORE, both for the first lanes only
- * (LOAD_N, STORE_N), ALL, MAX, TANH, SIGMOID and NAME(x) defined.
+ * Layer: kernel. Included by recurrent.c. Read first: both.h.
  */
 
 /* Numbers i .. i + m - 1 of part k of a row. */
 #define GET(p, k)                                    \
   (m == LANES ? LOAD((const T *)(p) + (k) * n + i)   \
-              : LOAD_N((const T *)(p) + (k) * n + i, m))
+              : LOAD_N((const T *)(p) + (k) * n + i, m, 0))
 #define PUT(p, k, v)                                       \
   do {                                                     \
     if (m == LANES) STORE((T *)(p) + (k) * n + i, v);      \

@@ -310,8 +310,8 @@ static bool check_moments(const heed_call *c, int list, int k, int dim) {
   want.dim[want.ndim - dim] = 1;
   return heed_shape_equal(&t->shape, &want) ||
          heed_fail("adafactor_: %s[%d] must be %s for x[%d] %s, got %s",
-                   factored_lists.name[list], k + 1, heed_shape_text(&want), k + 1,
-                   heed_shape_text(&c->in[k]->shape),
+                   factored_lists.name[list], k + 1, heed_shape_text(&want),
+                   k + 1, heed_shape_text(&c->in[k]->shape),
                    heed_shape_text(&t->shape));
 }
 
@@ -353,12 +353,10 @@ heed.core.ops.adafactor_({x, g, v}, 1, 0.5, -0.8, 1e-7, 1e-3, 1, 0)
 */
 static bool adafactor__check(heed_call *c) {
   bool many = is_factored(c);
-  if (!heed_sweep_check(c, many ? &factored_lists : &whole_lists, many ? 2 : 3) ||
-      !check_shapes(c, many))
+  if (!heed_sweep_check(c, many ? &factored_lists : &whole_lists,
+                        many ? 2 : 3) ||
+      !check_shapes(c, many) || !heed_sweep_check_step(c, c->attr[STEP].i))
     return false;
-  if (c->attr[STEP].i < 1)
-    return heed_fail("adafactor_: step must be at least 1, got %lld",
-                     (long long)c->attr[STEP].i);
   heed_out_like(c, 0, c->in[0]);
   return true;
 }
@@ -368,7 +366,8 @@ static bool adafactor__fwd(heed_call *c) {
       .sign = a[MAXIMIZE].i ? -1 : 1, .eps = a[EPS1].f,
       .new2 = pow((double)a[STEP].i, a[BETA2_DECAY].f),
       .keep = 1 - a[LR].f * a[DECAY].f}};
-  return heed_sweep_run(c, s.factored ? &factored_lists : &whole_lists, run_sweep, &s);
+  return heed_sweep_run(c, s.factored ? &factored_lists : &whole_lists,
+                        run_sweep, &s);
 }
 const heed_rule heed_rule_adafactor_ = {.check = adafactor__check,
                                         .forward = adafactor__fwd,

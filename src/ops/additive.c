@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -149,8 +150,6 @@ static int64_t grain(double tanhs) {
   return tanhs >= TANHS ? 1 : (int64_t)(TANHS / (tanhs + 1)) + 1;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* -- additive_scores -- */
 
 /***
@@ -190,7 +189,7 @@ static void forward_units(void *context, int64_t begin, int64_t end,
   for (int64_t unit = begin; unit < end; unit++) {
     heed_additive a = entry_of(p, unit / p->parts);
     int64_t row = unit % p->parts * ROWS;
-    p->loops->forward(&a, row, least(row + ROWS, a.tq), room);
+    p->loops->forward(&a, row, heed_least(row + ROWS, a.tq), room);
   }
 }
 
@@ -202,8 +201,8 @@ static bool additive_scores_fwd(heed_call *c) {
     plan_mask(&p, c->in[MASK]);
     p.whole.scores = heed_tensor_data(c->out[0]);
     p.parts = (a->tq + ROWS - 1) / ROWS;
-    ok = plan_room(&p, p.loops->forward_room(a, least(a->tq, ROWS)));
-    double tanhs = (double)least(a->tq, ROWS) * (double)a->tk *
+    ok = plan_room(&p, p.loops->forward_room(a, heed_least(a->tq, ROWS)));
+    double tanhs = (double)heed_least(a->tq, ROWS) * (double)a->tk *
                    (double)(a->size + 1);
     if (ok) heed_parallel(p.count * p.parts, grain(tanhs), forward_units, &p);
   }
@@ -248,7 +247,7 @@ static void backward_units(void *context, int64_t begin, int64_t end,
     heed_additive a = entry_of(p, unit / p->parts);
     int64_t column = unit % p->parts * p->loops->columns;
     p->loops->backward(&a, column,
-                       least(column + p->loops->columns, a.size), room);
+                       heed_least(column + p->loops->columns, a.size), room);
   }
 }
 

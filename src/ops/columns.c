@@ -3,9 +3,9 @@
  * Read first: core/op.h, slide.h.
  *
  * A window of kh x kw pixels slides over an image; each place of it is one
- * column, with the rows channel, then line, then pixel of the window. So a
- * convolution is a matrix product. im2col copies the windows, col2im adds
- * them up where they came from; each is the gradient of the other.
+ * column, with the rows channel, then line, then pixel of the window. im2col
+ * copies the windows, col2im adds them up where they came from; each is the
+ * gradient of the other.
  *
  *     1 2 3                            1 2 4 5
  *     4 5 6   windows of 2 x 2 give    2 3 5 6
@@ -68,7 +68,7 @@ static bool image_slide(const heed_call *c, heed_slide *s) {
 
 /***
 The windows of images as columns, in the order of PyTorch's `unfold`; used by
-`F.unfold` and `F.conv2d`.
+`F.unfold`.
 @function im2col
 @param x float tensor [B C H W]
 @param kernel sizes of the window, down and across

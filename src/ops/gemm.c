@@ -18,6 +18,7 @@
 
 #include <string.h>
 
+#include "base/count.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "kernel/kernel.h"
@@ -54,24 +55,20 @@ static const char *at(const job *g, heed_matrix m, int64_t i, int64_t j) {
          (i * m.row + j * m.column) * (int64_t)g->size;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
-
 static int64_t round_up(int64_t n, int64_t unit) {
-  return pieces(n, unit) * unit;
+  return heed_pieces(n, unit) * unit;
 }
 
 /* The size of pieces of n that are even and at most `most`. */
 static int64_t even(int64_t n, int64_t most) {
-  return pieces(n, pieces(n, most));
+  return heed_pieces(n, heed_pieces(n, most));
 }
 
 /* -- packing -- */
 
 /* A panel of b holds nr columns, row by row; behind the last are zeros. */
 static void pack_panel(const job *g, int64_t j, char *to) {
-  int n = (int)least(g->nr, g->n - j);
+  int n = (int)heed_least(g->nr, g->n - j);
   const char *from = at(g, g->b, 0, j);
   if (g->b.row == 1) {
     if (n < g->nr) memset(to, 0, (size_t)(g->k * g->nr) * g->size);
@@ -100,7 +97,7 @@ static heed_matrix pack_rows(const job *g, int64_t first, int64_t rows,
     return (heed_matrix){to, g->k, 1};
   }
   for (int64_t i = 0; i < rows; i += g->high)
-    g->loops->pack(g->k, (int)least(g->high, rows - i), (int)g->high,
+    g->loops->pack(g->k, (int)heed_least(g->high, rows - i), (int)g->high,
                    at(g, g->a, first + i, 0), g->a.column, g->a.row,
                    to + (size_t)(i * g->k) * g->size);
   return (heed_matrix){to, 1, g->high};
@@ -131,21 +128,21 @@ static void multiply(void *context, int64_t begin, int64_t end, int worker) {
   heed_matrix a = g->a;
   for (int64_t t = begin; t < end; t++) {
     int64_t block = t / g->parts, first = block * g->mc;
-    int64_t rows = least(g->mc, g->m - first);
+    int64_t rows = heed_least(g->mc, g->m - first);
     int64_t left = t % g->parts * g->part;
-    int64_t right = least(left + g->part, g->n);
+    int64_t right = heed_least(left + g->part, g->n);
     if (g->keep_a) a.data = at(g, g->a, first, 0);
     else if (block != have) a = pack_rows(g, first, rows, packed);
     have = block;
     int64_t a_tile = g->high * (a.row == 1 && !g->keep_a ? g->k : a.row);
     for (int64_t j = left; j < right; j += g->nr) {
       int64_t step;
-      int n = (int)least(g->nr, g->n - j);
+      int n = (int)heed_least(g->nr, g->n - j);
       const char *from = a.data, *b = panel_at(g, j, own, &step);
       char *c = g->c + (first * g->pitch + j) * size;
       for (int64_t i = 0; i < rows; i += g->high) {
         g->tile(g->k, from, a.row, a.column, b, step, c, g->pitch,
-                (int)least(g->high, rows - i), n, g->accumulate);
+                (int)heed_least(g->high, rows - i), n, g->accumulate);
         from += a_tile * size;
         c += g->high * g->pitch * size;
       }
@@ -155,9 +152,9 @@ static void multiply(void *context, int64_t begin, int64_t end, int worker) {
 
 static void run_block(job *g) {
   if (g->packed_b)
-    heed_parallel(pieces(g->n, g->nr), WORTH / 4 / (g->k * g->nr + 1) + 1,
+    heed_parallel(heed_pieces(g->n, g->nr), WORTH / 4 / (g->k * g->nr + 1) + 1,
                   pack_panels, g);
-  int64_t tasks = pieces(g->m, g->mc) * g->parts;
+  int64_t tasks = heed_pieces(g->m, g->mc) * g->parts;
   heed_parallel(tasks, WORTH / (g->m * g->n * g->k / tasks + 1) + 1, multiply,
                 g);
 }
@@ -173,8 +170,9 @@ static void cut(job *g) {
   g->nr = wide ? 2 * loops->nr : loops->nr;
   g->mc = round_up(even(g->m, MC), g->high);
   int threads = heed_get_num_threads();
-  int64_t wanted = threads > 1 ? 4 * threads : 1, n = least(g->n, NC);
-  g->part = round_up(pieces(n, pieces(wanted, pieces(g->m, g->mc))), g->nr);
+  int64_t wanted = threads > 1 ? 4 * threads : 1, n = heed_least(g->n, NC);
+  const int64_t cuts = heed_pieces(wanted, heed_pieces(g->m, g->mc));
+  g->part = round_up(heed_pieces(n, cuts), g->nr);
   if (g->part < 4 * g->nr) g->part = 4 * g->nr;
   g->keep_a = g->part <= REUSED * g->nr || n <= REUSED * g->nr;
 }
@@ -185,7 +183,7 @@ static bool run_blocks(job g) {
   char *const c = g.c;
   const bool accumulate = g.accumulate;
   cut(&g);
-  int64_t kc = even(k, KC), nc = least(round_up(n, g.nr), NC);
+  int64_t kc = even(k, KC), nc = heed_least(round_up(n, g.nr), NC);
   bool shared = g.m > g.mc; /* by several blocks of rows */
   int64_t own = (shared ? 0 : g.nr) + (g.keep_a ? 0 : g.mc);
   size_t b_bytes = shared ? (size_t)(kc * nc) * g.size : 0;
@@ -198,9 +196,9 @@ static bool run_blocks(job g) {
   g.scratch = block + b_bytes;
   for (int64_t j = 0; j < n; j += NC)
     for (int64_t p = 0; p < k; p += kc) {
-      g.n = least(NC, n - j);
-      g.parts = pieces(g.n, g.part);
-      g.k = least(kc, k - p);
+      g.n = heed_least(NC, n - j);
+      g.parts = heed_pieces(g.n, g.part);
+      g.k = heed_least(kc, k - p);
       g.a.data = at(&g, a, 0, p);
       g.b.data = at(&g, b, p, j);
       g.c = c + j * (int64_t)g.size;
@@ -217,12 +215,12 @@ static void dots(void *context, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const job *g = context;
   for (int64_t t = begin; t < end; t++) {
-    int64_t j = t * g->part, n = least(g->part, g->n - j);
+    int64_t j = t * g->part, n = heed_least(g->part, g->n - j);
     for (int64_t i = 0; i < g->m; i += g->high)
       g->loops->dots(g->k, at(g, g->a, i, 0), g->a.row, at(g, g->b, 0, j),
                      g->b.column,
                      g->c + (i * g->pitch + j) * (int64_t)g->size, g->pitch,
-                     (int)least(g->high, g->m - i), n, g->accumulate);
+                     (int)heed_least(g->high, g->m - i), n, g->accumulate);
   }
 }
 
@@ -238,10 +236,10 @@ static bool run_dots(job g) {
   g.high = even(g.m, few);
   g.part = 12; /* columns that stay near while the rows pass */
   for (int64_t p = 0; p < k; p += kc) {
-    g.k = least(kc, k - p);
+    g.k = heed_least(kc, k - p);
     g.a.data = at(&g, a, 0, p);
     g.b.data = at(&g, b, p, 0);
-    heed_parallel(pieces(g.n, g.part),
+    heed_parallel(heed_pieces(g.n, g.part),
                   WORTH / 4 / (g.m * g.k * g.part + 1) + 1, dots, &g);
     g.accumulate = true;
   }

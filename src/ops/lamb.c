@@ -13,7 +13,6 @@
  */
 #include <math.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
 #include "ops/ops.h"
@@ -98,10 +97,9 @@ local x, g, m, v = heed.ones(2), heed.ones(2), heed.zeros(2), heed.zeros(2)
 heed.core.ops.lamb_({x, g, m, v}, 1, 0.5, 0.9, 0.999, 0, 0) --> 0.5 0.5
 */
 static bool lamb__check(heed_call *c) {
-  if (!heed_sweep_check(c, &lists, lists.n)) return false;
-  if (c->attr[STEP].i < 1)
-    return heed_fail("lamb_: step must be at least 1, got %lld",
-                     (long long)c->attr[STEP].i);
+  if (!heed_sweep_check(c, &lists, lists.n) ||
+      !heed_sweep_check_step(c, c->attr[STEP].i))
+    return false;
   heed_out_like(c, 0, c->in[0]);
   return true;
 }

@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -75,9 +76,7 @@ typedef struct room {
   char *run;            /* [d] */
 } room;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 static char *at(const plan *p, char *base, int64_t index) {
   return base + index * p->size;
@@ -123,7 +122,7 @@ static int64_t room_numbers(const plan *p, room *r, char *base) {
   int64_t sum = 0;
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     if (base) *list[i].to = at(p, base, sum);
-    sum += pieces(list[i].numbers, HEED_ALIGN) * HEED_ALIGN;
+    sum += heed_pieces(list[i].numbers, HEED_ALIGN) * HEED_ALIGN;
   }
   return sum;
 }
@@ -143,10 +142,10 @@ static plan plan_of(const heed_call *c, double eps, bool causal) {
   set_number(p.dtype, &p.eps, eps);
   set_number(p.dtype, &p.one, 1);
   /* the states of ranges take at most a quarter of the room of the keys */
-  p.range = pieces(most(RANGE, 4 * most(p.d, p.dv)), BLOCK) * BLOCK;
+  p.range = heed_pieces(most(RANGE, 4 * most(p.d, p.dv)), BLOCK) * BLOCK;
   if (causal && p.count >= ENOUGH) p.range = most(p.tq, 1);
-  p.qparts = pieces(p.tq, p.range);
-  p.kparts = pieces(p.tk, p.range);
+  p.qparts = heed_pieces(p.tq, p.range);
+  p.kparts = heed_pieces(p.tk, p.range);
   return p;
 }
 
@@ -192,7 +191,7 @@ static void run(plan *p, unit_fn *fn, int64_t parts, double multiplies) {
 }
 
 static double work(const plan *p, int64_t length) {
-  return (double)least(p->range, length) * (double)(p->d + 1) *
+  return (double)heed_least(p->range, length) * (double)(p->d + 1) *
          (double)(p->dv + 1);
 }
 
@@ -318,10 +317,10 @@ static bool slope_of_den(const plan *p, int64_t n, const room *r, char *den,
 /* The sums of f(k) v^T and of f(k) in range `part`, which lie at `to`. */
 static bool sum_keys_to(const plan *p, int64_t entry, int64_t part,
                         const room *r, char *to) {
-  const int64_t end = least((part + 1) * p->range, p->tk);
+  const int64_t end = heed_least((part + 1) * p->range, p->tk);
   clear(p, to);
   for (int64_t i = part * p->range; i < end; i += BLOCK) {
-    int64_t n = least(BLOCK, end - i);
+    int64_t n = heed_least(BLOCK, end - i);
     feature(p, n, rows_of(p, p->k, entry, i), r->fk);
     if (!gather(p, n, r->fk, rows_of(p, p->v, entry, i), ones(p), to))
       return false;
@@ -343,11 +342,11 @@ static bool sum_before(const plan *p, int64_t entry, int64_t part,
    before. */
 static bool sum_behind(const plan *p, int64_t entry, int64_t part,
                        const room *r) {
-  const int64_t end = least((++part + 1) * p->range, p->tq);
+  const int64_t end = heed_least((++part + 1) * p->range, p->tq);
   char *to = part_at(p, entry, p->kparts, part);
   clear(p, to);
   for (int64_t i = part * p->range; i < end; i += BLOCK) {
-    int64_t n = least(BLOCK, end - i), row = entry * p->tq + i;
+    int64_t n = heed_least(BLOCK, end - i), row = entry * p->tq + i;
     feature(p, n, rows_of(p, p->q, entry, i), r->fq);
     divide(p, n, rows_of(p, p->g, entry, i), at(p, p->den, row), r->h);
     if (!gather(p, n, r->fq, rows(r->h, p->dv), column(at(p, p->dden, row)),
@@ -361,10 +360,10 @@ static bool sum_behind(const plan *p, int64_t entry, int64_t part,
 
 static bool read_state(const plan *p, int64_t entry, int64_t part,
                        const room *r) {
-  const int64_t end = least((part + 1) * p->range, p->tq);
+  const int64_t end = heed_least((part + 1) * p->range, p->tq);
   char *state = at(p, p->state, entry * p->state_size);
   for (int64_t i = part * p->range; i < end; i += BLOCK) {
-    int64_t n = least(BLOCK, end - i);
+    int64_t n = heed_least(BLOCK, end - i);
     char *out = at(p, p->out, (entry * p->tq + i) * p->dv);
     heed_matrix f = rows(r->fq, p->d);
     feature(p, n, rows_of(p, p->q, entry, i), r->fq);
@@ -411,11 +410,12 @@ static bool chunk(const plan *p, int64_t entry, int64_t i, int64_t n,
 
 static bool chunks(const plan *p, int64_t entry, int64_t part,
                    const room *r) {
-  const int64_t end = least((part + 1) * p->range, p->tq);
+  const int64_t end = heed_least((part + 1) * p->range, p->tq);
   copy(p, p->state_size, r->state,
        part_at(p, entry, p->kparts, part));
   for (int64_t i = part * p->range; i < end; i += CHUNK)
-    if (!chunk(p, entry, i, least(CHUNK, end - i), r, r->state)) return false;
+    if (!chunk(p, entry, i, heed_least(CHUNK, end - i), r, r->state))
+      return false;
   return true;
 }
 
@@ -436,13 +436,13 @@ static bool forward_causal(plan *p) {
 /* dq of a range, and its part of dS and dz. */
 static bool slope_of_queries(const plan *p, int64_t entry, int64_t part,
                              const room *r) {
-  const int64_t end = least((part + 1) * p->range, p->tq);
+  const int64_t end = heed_least((part + 1) * p->range, p->tq);
   char *state = at(p, p->state, entry * p->state_size);
   char *own = part_at(p, entry, p->qparts, part);
   heed_matrix z = column(z_of(p, state)), fq = rows(r->fq, p->d);
   clear(p, own);
   for (int64_t i = part * p->range; i < end; i += BLOCK) {
-    int64_t n = least(BLOCK, end - i);
+    int64_t n = heed_least(BLOCK, end - i);
     feature(p, n, rows_of(p, p->q, entry, i), r->fq);
     if (!product(p, n, 1, p->d, fq, z, r->den, false)) return false;
     add_eps(p, n, r->den);
@@ -460,11 +460,11 @@ static bool slope_of_queries(const plan *p, int64_t entry, int64_t part,
 
 static bool slope_of_keys(const plan *p, int64_t entry, int64_t part,
                           const room *r) {
-  const int64_t end = least((part + 1) * p->range, p->tk);
+  const int64_t end = heed_least((part + 1) * p->range, p->tk);
   char *dstate = at(p, p->dstate, entry * p->state_size);
   heed_matrix ds = rows(dstate, p->dv);
   for (int64_t i = part * p->range; i < end; i += BLOCK) {
-    int64_t n = least(BLOCK, end - i), row = entry * p->tk + i;
+    int64_t n = heed_least(BLOCK, end - i), row = entry * p->tk + i;
     feature(p, n, rows_of(p, p->k, entry, i), r->fk);
     if (!product(p, n, p->dv, p->d, rows(r->fk, p->d), ds,
                  at(p, p->dv_out, row * p->dv), false) ||
@@ -532,11 +532,11 @@ static bool query_chunk(const plan *p, int64_t entry, int64_t i, int64_t n,
 
 static bool query_chunks(const plan *p, int64_t entry, int64_t part,
                          const room *r) {
-  const int64_t end = least((part + 1) * p->range, p->tq);
+  const int64_t end = heed_least((part + 1) * p->range, p->tq);
   copy(p, p->state_size, r->state,
        part_at(p, entry, p->kparts, part));
   for (int64_t i = part * p->range; i < end; i += CHUNK)
-    if (!query_chunk(p, entry, i, least(CHUNK, end - i), r)) return false;
+    if (!query_chunk(p, entry, i, heed_least(CHUNK, end - i), r)) return false;
   return true;
 }
 
@@ -567,12 +567,13 @@ static bool key_chunk(const plan *p, int64_t entry, int64_t i, int64_t n,
 
 static bool key_chunks(const plan *p, int64_t entry, int64_t part,
                        const room *r) {
-  const int64_t first = part * p->range, end = least(first + p->range, p->tk);
+  const int64_t first = part * p->range;
+  const int64_t end = heed_least(first + p->range, p->tk);
   copy(p, p->state_size, r->state,
        part_at(p, entry, p->kparts, part + 1));
-  for (int64_t c = pieces(end - first, CHUNK) - 1; c >= 0; c--) {
+  for (int64_t c = heed_pieces(end - first, CHUNK) - 1; c >= 0; c--) {
     int64_t i = first + c * CHUNK;
-    if (!key_chunk(p, entry, i, least(CHUNK, end - i), r)) return false;
+    if (!key_chunk(p, entry, i, heed_least(CHUNK, end - i), r)) return false;
   }
   return true;
 }

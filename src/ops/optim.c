@@ -6,7 +6,6 @@
  */
 #include <math.h>
 
-#include "base/error.h"
 #include "kernel/kernel.h"
 #include "ops/ops.h"
 #include "ops/sweep.h"
@@ -39,11 +38,6 @@ static bool check(heed_call *c, heed_sweep_lists lists) {
   if (!heed_sweep_check(c, &lists, lists.n)) return false;
   heed_out_like(c, 0, c->in[0]);
   return true;
-}
-
-static bool check_step(const heed_call *c, int64_t step) {
-  return step >= 1 || heed_fail("%s: step must be at least 1, got %lld",
-                                c->op->name, (long long)step);
 }
 
 static double sign_of(bool maximize) { return maximize ? -1 : 1; }
@@ -87,7 +81,7 @@ local x, g, m, v = heed.ones(2), heed.ones(2), heed.zeros(2), heed.zeros(2)
 heed.core.ops.adam_({x, g, m, v}, 1, 1e-3, 0.9, 0.999, 1e-8, 0)
 */
 static bool adam__check(heed_call *c) {
-  return check(c, adam_lists(c)) && check_step(c, c->attr[STEP].i);
+  return check(c, adam_lists(c)) && heed_sweep_check_step(c, c->attr[STEP].i);
 }
 static bool adam__fwd(heed_call *c) {
   const heed_attr *a = c->attr;
@@ -131,7 +125,7 @@ local x, g, m, u = heed.ones(2), heed.ones(2), heed.zeros(2), heed.zeros(2)
 heed.core.ops.adamax_({x, g, m, u}, 1, 0.5, 0.9, 0.999, 0, 0) --> 0.5 0.5
 */
 static bool adamax__check(heed_call *c) {
-  return check(c, adamax_lists) && check_step(c, c->attr[MAX_STEP].i);
+  return check(c, adamax_lists) && heed_sweep_check_step(c, c->attr[MAX_STEP].i);
 }
 static bool adamax__fwd(heed_call *c) {
   const heed_attr *a = c->attr;

@@ -9,15 +9,13 @@
 
 #include <string.h>
 
+#include "base/count.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "kernel/kernel.h"
 
 #define KC 256
 #define GRAIN (1 << 15) /* numbers to pack that are worth a thread */
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 typedef struct packing {
   const heed_panels *panels;
@@ -27,8 +25,8 @@ typedef struct packing {
 /* Panel j of the block of rows from p on. */
 static char *panel_at(const heed_panels *t, int64_t p, int64_t j) {
   const int64_t nr = heed_kernel.gemm[t->dtype].nr;
-  const int64_t rows = least(t->kc, t->k - p);
-  return t->data + (size_t)(p * pieces(t->n, nr) * nr + j * rows * nr) *
+  const int64_t rows = heed_least(t->kc, t->k - p);
+  return t->data + (size_t)(p * heed_pieces(t->n, nr) * nr + j * rows * nr) *
                        heed_dtype_size(t->dtype);
 }
 
@@ -39,9 +37,9 @@ static void pack(void *context, int64_t begin, int64_t end, int worker) {
   const heed_gemm_loops *loops = &heed_kernel.gemm[t->dtype];
   const int64_t nr = loops->nr, size = (int64_t)heed_dtype_size(t->dtype);
   for (int64_t j = begin; j < end; j++) {
-    const int64_t width = least(nr, t->n - j * nr);
+    const int64_t width = heed_least(nr, t->n - j * nr);
     for (int64_t p = 0; p < t->k; p += t->kc) {
-      const int64_t rows = least(t->kc, t->k - p);
+      const int64_t rows = heed_least(t->kc, t->k - p);
       const char *from = (const char *)job->b.data +
                          (p * job->b.row + j * nr * job->b.column) * size;
       char *to = panel_at(t, p, j);
@@ -58,9 +56,9 @@ static void pack(void *context, int64_t begin, int64_t end, int worker) {
 
 bool heed_panels_make(heed_panels *t, heed_dtype dtype, int64_t k, int64_t n,
                       heed_matrix b) {
-  const int64_t nr = heed_kernel.gemm[dtype].nr, count = pieces(n, nr);
+  const int64_t nr = heed_kernel.gemm[dtype].nr, count = heed_pieces(n, nr);
   *t = (heed_panels){.dtype = dtype, .k = k, .n = n};
-  t->kc = k > 0 ? pieces(k, pieces(k, KC)) : 1;
+  t->kc = k > 0 ? heed_pieces(k, heed_pieces(k, KC)) : 1;
   t->bytes = (size_t)(count * nr * k) * heed_dtype_size(dtype);
   t->data = heed_mem_alloc(t->bytes);
   if (!t->data) return false;
@@ -80,15 +78,15 @@ void heed_panels_multiply(const heed_panels *t, int64_t m, const void *a,
   const int64_t nr = loops->nr, size = (int64_t)heed_dtype_size(t->dtype);
   if (m == 0 || t->n == 0) return;
   if (t->k == 0 && !accumulate) memset(c, 0, (size_t)(m * t->n * size));
-  const int64_t high = pieces(m, pieces(m, loops->mr));
+  const int64_t high = heed_pieces(m, heed_pieces(m, loops->mr));
   for (int64_t p = 0; p < t->k; p += t->kc) {
-    const int64_t rows = least(t->kc, t->k - p);
+    const int64_t rows = heed_least(t->kc, t->k - p);
     for (int64_t j = 0; j < t->n; j += nr) {
       const char *panel = panel_at(t, p, j / nr);
       for (int64_t i = 0; i < m; i += high)
         loops->tile(rows, (const char *)a + (i * t->k + p) * size, t->k, 1,
                     panel, nr, (char *)c + (i * t->n + j) * size, t->n,
-                    (int)least(high, m - i), (int)least(nr, t->n - j),
+                    (int)heed_least(high, m - i), (int)heed_least(nr, t->n - j),
                     accumulate || p > 0);
     }
   }

@@ -50,8 +50,13 @@ static bool check_item(const heed_call *c, const heed_sweep_lists *lists,
   return true;
 }
 
+bool heed_sweep_check_step(const heed_call *c, int64_t step) {
+  return step >= 1 || heed_fail("%s: step must be at least 1, got %lld",
+                                c->op->name, (long long)step);
+}
+
 bool heed_sweep_check(const heed_call *c, const heed_sweep_lists *lists,
-                     int alike) {
+                      int alike) {
   char text[80];
   int n = c->nin / lists->n;
   if (c->nin == 0 && lists->written)
@@ -179,7 +184,7 @@ static bool run(const heed_call *c, heed_sweep *w, int begin, int end,
 }
 
 bool heed_sweep_run(heed_call *c, const heed_sweep_lists *lists,
-                   heed_sweep_step *step, void *how) {
+                    heed_sweep_step *step, void *how) {
   int n = c->nin / lists->n;
   bool apart;
   if (!find_apart(c, lists, &apart)) return false;
@@ -189,7 +194,8 @@ bool heed_sweep_run(heed_call *c, const heed_sweep_lists *lists,
   bool ok = true;
   if (apart) ok = run(c, &w, 0, n, false, step, how);
   else
-    for (int k = 0; ok && k < n; k++) ok = run(c, &w, k, k + 1, true, step, how);
+    for (int k = 0; ok && k < n; k++)
+      ok = run(c, &w, k, k + 1, true, step, how);
   heed_mem_free(w.item, bytes);
   return ok;
 }
@@ -228,7 +234,8 @@ static void run_blocks(void *context, int64_t begin, int64_t end,
   }
 }
 
-void heed_sweep_each(const heed_sweep *w, heed_sweep_part *part, void *context) {
+void heed_sweep_each(const heed_sweep *w, heed_sweep_part *part,
+                     void *context) {
   job j = {w, part, context};
   heed_parallel(w->blocks, GRAIN, run_blocks, &j);
 }

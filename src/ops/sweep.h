@@ -48,7 +48,9 @@ static inline int64_t heed_sweep_blocks(int64_t n) {
    when some are written, each parameter a float32 or float64 tensor and the
    first `alike` of its tensors like it; what is written must be writable. */
 bool heed_sweep_check(const heed_call *c, const heed_sweep_lists *lists,
-                     int alike);
+                      int alike);
+/* For a check: the number of a step, from 1. */
+bool heed_sweep_check_step(const heed_call *c, int64_t step);
 
 /* For a forward: opens the tensors, calls `step` and writes back. Tensors that
    share memory with one that is written are taken one parameter after the
@@ -56,17 +58,17 @@ bool heed_sweep_check(const heed_call *c, const heed_sweep_lists *lists,
    call for each. */
 typedef bool heed_sweep_step(heed_sweep *w, void *how);
 bool heed_sweep_run(heed_call *c, const heed_sweep_lists *lists,
-                   heed_sweep_step *step, void *how);
+                    heed_sweep_step *step, void *how);
 
 /* In a step: the threads call `part` for elements begin .. end - 1 of an item,
    which are whole blocks, but for the last of an item. */
 typedef void heed_sweep_part(void *context, const heed_sweep_item *item,
-                            int64_t begin, int64_t end);
+                             int64_t begin, int64_t end);
 void heed_sweep_each(const heed_sweep *w, heed_sweep_part *part, void *context);
 
 /* data[l] at element `begin`, for every list. */
 static inline void heed_sweep_at(const heed_sweep_item *item, int64_t begin,
-                                void *data[HEED_SWEEP_LISTS]) {
+                                 void *data[HEED_SWEEP_LISTS]) {
   int64_t offset = begin * (int64_t)heed_dtype_size(item->dtype);
   for (int l = 0; l < HEED_SWEEP_LISTS; l++)
     data[l] = item->data[l] ? (char *)item->data[l] + offset : NULL;

@@ -4,6 +4,7 @@ local heed = require "heed"
 local check = require "heed.check"
 local collate = require "heed.data.collate"
 local dataset = require "heed.data.dataset"
+local hex = require "heed.hex"
 local plan = require "heed.data.plan"
 
 local DataLoader = {}
@@ -217,14 +218,6 @@ end
 
 -- -- states ------------------------------------------------------------------
 
-local function to_hex(bytes)
-  return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
-end
-
-local function from_hex(hex)
-  return (hex:gsub("%x%x", function(c) return string.char(tonumber(c, 16)) end))
-end
-
 -- What a state says about the loader that it is of.
 local SAME <const> = {"items", "batch_size", "max_tokens", "shuffle",
   "drop_last", "by_length"}
@@ -247,11 +240,11 @@ end
 function DataLoader:state_dict()
   local state = nature(self.spec)
   state.epoch = self.epoch
-  state.generator = to_hex(state_of(self.generator))
+  state.generator = hex.encode(state_of(self.generator))
   local walk <const> = self.resumed or self.current
   if walk and not walk.done then
     state.position = walk.position
-    state.start = to_hex(walk.start)
+    state.start = hex.encode(walk.start)
   end
   return state
 end
@@ -290,9 +283,9 @@ local function check_state(self, state)
 end
 
 -- A generator in the state that hexadecimal digits give.
-local function generator_of(name, hex)
-  local g <const> = heed.Generator()
-  if not hex:find("^%x*$") or not pcall(g.set_state, g, from_hex(hex)) then
+local function generator_of(name, digits)
+  local g <const>, bytes <const> = heed.Generator(), hex.decode(digits)
+  if not bytes or not pcall(g.set_state, g, bytes) then
     load_fail("state.%s is no state of a generator of this machine", name)
   end
   return g
@@ -318,7 +311,7 @@ function DataLoader:load_state_dict(state)
   if state.position then
     local replay <const> = generator_of("start", state.start)
     resumed = {
-      start = from_hex(state.start), position = state.position,
+      start = hex.decode(state.start), position = state.position,
       rows = plan.epoch(self.spec, replay, self.generator ~= nil),
     }
     local at <const> = math.tointeger(state.position)

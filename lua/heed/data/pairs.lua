@@ -93,9 +93,11 @@ end
 -- characters, are left out
 -- @treturn table or nil and a message: the file cannot be read, or has no pair
 -- @usage
--- local pairs, message = data.read_pairs("fra.txt", {max_length = 100})
--- if not pairs then error(message, 0) end
--- print(pairs.source[1], pairs.target[1], pairs.skipped.malformed)
+-- local path = os.tmpname()
+-- io.open(path, "w"):write("Hi.\tSalut.\nno tab\n"):close()
+-- local corpus = assert(heed.data.read_pairs(path, {max_length = 100}))
+-- os.remove(path)
+-- return corpus.target[1] .. " " .. corpus.skipped.malformed --> Salut. 1
 local function read_pairs(path, options)
   check.kind("read_pairs", "path", path, "string")
   local o = check.options("read_pairs", options, {max_length = check.NONE})
@@ -122,8 +124,9 @@ end
 --
 -- @tparam table corpus as `read_pairs` returns it
 -- @usage
--- local test = data.group_references(data.read_pairs("test.tsv"))
--- print(text.bleu(translate(test.source), test.references))
+-- local corpus = {source = {"Hi.", "Hi."}, target = {"Salut.", "Coucou."}}
+-- local test = heed.data.group_references(corpus)
+-- return test.references[1][2] --> Coucou.
 local function group_references(corpus)
   check.kind("group_references", "pairs", corpus, "table")
   local n, fault = check.list(corpus.source, "string")

@@ -36,7 +36,7 @@ local function new(_, lists)
   local ints <const> = {dtype = "int64"}
   return setmetatable({
     length = #lists,
-    flat = heed.tensor(flat, ints),
+    flat = check.integers("Ragged", "lists", flat),
     starts = heed.tensor(starts, ints),
     lengths = heed.tensor(lengths, ints),
   }, Ragged)

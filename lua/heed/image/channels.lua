@@ -47,7 +47,7 @@ local RED <const>, GREEN <const>, BLUE <const> = 19595, 38470, 7471
 local function to_gray(rgb)
   local r <const> = rgb:slice(-3, 1, 1)
   local g <const>, b <const> = rgb:slice(-3, 2, 2), rgb:slice(-3, 3, 3)
-  if rgb.dtype:find("float") then
+  if check.is_float(rgb) then
     return (r * RED + g * GREEN + b * BLUE) / 65536
   end
   local sum <const> = r:to("int64") * RED + g:to("int64") * GREEN
@@ -103,7 +103,7 @@ end
 -- return heed.image.normalize(x, {0.5, 0.5}, {0.5, 0.25}) --> 0, 2
 function channels.normalize(x, mean, std)
   check.tensor("image.normalize", "x", x)
-  if x.ndim < 3 or not x.dtype:find("float") then
+  if x.ndim < 3 or not check.is_float(x) then
     check.fail("image.normalize: x must be a float [C H W] or [B C H W] "
       .. "(image.to_float makes it one), got %s", check.show(x))
   end

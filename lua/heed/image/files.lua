@@ -4,6 +4,7 @@ local core = require "heed.core"
 local check = require "heed.check"
 local channels = require "heed.image.channels"
 local picture = require "heed.image.picture"
+local read_file = require "heed.read_file"
 
 local files = {}
 
@@ -65,11 +66,8 @@ end
 function files.read(path, options)
   check.kind("image.read", "path", path, "string")
   local o <const> = read_options("image.read", options)
-  local file <const>, reason = io.open(path, "rb")
-  if not file then return nil, "image.read: " .. reason end
-  local bytes <const>, fault = file:read("a")
-  file:close()
-  if not bytes then return nil, ("image.read: %s: %s"):format(path, fault) end
+  local bytes <const>, fault = read_file("image.read", path)
+  if not bytes then return nil, fault end
   local x, wrong = decode(bytes, o)
   if not x then return nil, ("image.read: %s: %s"):format(path, wrong) end
   return x

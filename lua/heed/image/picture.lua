@@ -41,7 +41,7 @@ end
 function picture.largest(func, x)
   if x.dtype == "uint8" then return 255 end
   if x.dtype == "int32" then return 65535 end
-  if x.dtype:find("float") then return nil end
+  if check.is_float(x) then return nil end
   check.fail("%s: x must be uint8, int32 (16 bits) or a float, got %s", func,
     check.show(x))
 end

@@ -127,14 +127,13 @@ end
 -- of those next to its own
 -- @treturn tensor [... height width] of the same dtype
 -- @usage
--- local x = heed.tensor {{1, 2, 3, 4}}
--- return heed.image.resize(x, {1, 2}) --> 1.5714, 3.4286
+-- local x = heed.tensor {{1.0, 2, 3, 4}}
+-- return heed.image.resize(x, {1, 2}) --> 1.7143, 3.2857
 local function resize(x, size, options)
   local func <const> = "image.resize"
   picture.check(func, x)
   local o <const> = check.options(func, options,
     {mode = "bilinear", antialias = true})
-  check.kind(func, "antialias", o.antialias, "boolean")
   if not MODES[o.mode] then
     check.fail('%s: mode must be "bilinear", "bicubic" or "nearest", got %s',
       func, check.show(o.mode))

@@ -189,12 +189,18 @@ classes.Precision = make("Precision")
 -- `Precision`.
 -- @function Recall
 -- @tparam[opt] table options
+-- @usage
+-- return heed.metrics.recall(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 1},
+--   {average = "binary"}) --> 1
 classes.Recall = make("Recall")
 
 --- Makes an F1: the harmonic mean of precision and recall. Options as for
 -- `Precision`.
 -- @function F1
 -- @tparam[opt] table options
+-- @usage
+-- return heed.metrics.f1(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 1},
+--   {average = "binary"}) --> 0.6667
 classes.F1 = make("F1")
 
 return classes

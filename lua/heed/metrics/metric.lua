@@ -13,8 +13,6 @@ local ops <const> = core.ops
 
 local metric = {}
 
-local function is_float(x) return x.dtype:find("float", 1, true) ~= nil end
-
 -- Labels [N] of a tensor of labels or booleans.
 local function labels_of(x)
   if x.dtype == "bool" then return x:to("int64"):reshape(-1) + 1 end
@@ -46,8 +44,8 @@ end
 function metric.read(name, output, target, ignore_index)
   check.tensor(name, "output", output)
   check.tensor(name, "target", target)
-  local float = is_float(output)
-  if is_float(target) or
+  local float = check.is_float(output)
+  if check.is_float(target) or
      not same_shape(output.shape, target.shape, float and 1 or 0) then
     check.fail("%s: output %s and target %s must be scores [.. C] and " ..
       "labels [..], or labels of one shape", name, check.show(output),

@@ -124,7 +124,10 @@ end
 -- whole or not there.
 -- @tparam string path
 -- @raise when the file cannot be written
--- @usage translation:save("en-fr.safetensors")
+-- @usage
+-- local path = os.tmpname()
+-- translation:save(path)
+-- os.remove(path)
 function Translation:save(path)
   heed.save_safetensors(path, self.model:state_dict(), {
     format = FORMAT,
@@ -154,7 +157,11 @@ end
 -- @tparam string path
 -- @treturn Translation
 -- @raise when the file cannot be read, is damaged or holds something else
--- @usage local translation = heed.models.Translation.load("en-fr.safetensors")
+-- @usage
+-- local path = os.tmpname()
+-- translation:save(path)
+-- local again = heed.models.Translation.load(path)
+-- os.remove(path)
 function Translation.load(path)
   check.kind("Translation.load", "path", path, "string")
   local tensors, metadata = heed.load_safetensors(path)

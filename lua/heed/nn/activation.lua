@@ -17,6 +17,11 @@ local function plain(name, op)
   activation[name] = class
 end
 
+--- x where it is positive, else 0. Without settings too: `ReLU6`, `SiLU`,
+-- `Mish`, `SELU`, `Tanh`, `Tanhshrink`, `Sigmoid`, `LogSigmoid`, `Hardsigmoid`,
+-- `Hardswish`, `Softsign`, see the functions of their names, and `Identity`.
+-- @function ReLU
+-- @usage local y = nn.ReLU()(heed.tensor {-1.0, 2.0}) --> 0 2
 plain("ReLU", ops.relu)
 plain("ReLU6", F.relu6)
 plain("SiLU", ops.silu)
@@ -63,6 +68,14 @@ local function tuned(name, op, ...)
   activation[name] = class
 end
 
+--- x where it is positive, else x times a slope. With settings too, by position
+-- or in a table: `ELU` and `CELU` (`alpha`, 1), `Softplus` (`beta`, 1,
+-- `threshold`, 20), `Hardtanh` (`min_val`, -1, `max_val`, 1), `Hardshrink` and
+-- `Softshrink` (`lambd`, 0.5), `Threshold` (`threshold` and `value`, which must
+-- be given); see the functions of their names.
+-- @function LeakyReLU
+-- @tparam[opt=0.01] number negative_slope
+-- @usage local y = nn.LeakyReLU(0.5)(heed.tensor {-1.0, 2.0}) --> -0.5 2
 tuned("LeakyReLU", ops.leaky_relu, {"negative_slope", 0.01})
 tuned("ELU", ops.elu, {"alpha", 1.0})
 tuned("CELU", F.celu, {"alpha", 1.0})
@@ -75,6 +88,7 @@ tuned("Threshold", ops.threshold, {"threshold"}, {"value"})
 --- x times the part of the normal distribution below x.
 -- @function GELU
 -- @tparam[opt] table options `approximate`, `"none"` (default) or `"tanh"`
+-- @usage local y = nn.GELU {approximate = "tanh"}(heed.tensor {1.0}) --> 0.8412
 local GELU = Module:extend("GELU")
 activation.GELU = GELU
 
@@ -101,6 +115,10 @@ local function along(name, op)
   activation[name] = class
 end
 
+--- The softmax along a dimension; `Softmin`, `LogSoftmax` and `GLU` likewise.
+-- @function Softmax
+-- @tparam[opt=-1] integer dim
+-- @usage local y = nn.Softmax()(heed.zeros(4)) --> 0.25 0.25 0.25 0.25
 along("Softmax", ops.softmax)
 along("Softmin", F.softmin)
 along("LogSoftmax", ops.log_softmax)
@@ -108,7 +126,7 @@ along("GLU", F.glu)
 
 --- The softmax over the channels of images.
 -- @function Softmax2d
--- @usage local y = nn.Softmax2d()(x) -- [B C H W] or [C H W]
+-- @usage local y = nn.Softmax2d()(heed.randn(2, 3, 4, 4)) -- [B C H W]
 plain("Softmax2d", function(x)
   check.tensor("Softmax2d", "x", x)
   if x.ndim ~= 3 and x.ndim ~= 4 then
@@ -122,7 +140,7 @@ end)
 -- @function PReLU
 -- @tparam[opt=1] integer num_parameters 1, or one weight for each channel
 -- @tparam[opt] table options `init`: first value of the weight, 0.25
--- @usage local y = nn.PReLU(8)(x) -- [N 8 ..]
+-- @usage local y = nn.PReLU(8)(heed.randn(2, 8, 5)) -- [N 8 ..]
 local PReLU = Module:extend("PReLU")
 activation.PReLU = PReLU
 

@@ -23,7 +23,8 @@ local OPTIONS <const> = {dropout = 0.0, generator = check.NONE}
 -- `generator`
 -- @usage
 -- local attention = nn.AdditiveAttention(2, 20, 8, {dropout = 0.1})
--- local y = attention(queries, keys, values, {valid_lens = {2, 6}})
+-- local q, k = heed.randn(2, 3, 20), heed.randn(2, 6, 2)
+-- local y = attention(q, k, k, {valid_lens = {2, 6}}) -- [2 3 2]
 function AdditiveAttention:init(key_size, query_size, num_hiddens, options)
   local o <const> = check.options(NAME, options, OPTIONS)
   check.integer(NAME, "key_size", key_size, 0)

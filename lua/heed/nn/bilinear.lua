@@ -17,7 +17,8 @@ local OPTIONS <const> = {bias = true, generator = check.NONE}
 -- @tparam integer in2_features last size of the second input
 -- @tparam integer out_features last size of the output
 -- @tparam[opt] table options `bias`, true by default; `generator`
--- @usage local y = nn.Bilinear(4, 5, 3)(a, b) -- [.. 4], [.. 5]: [.. 3]
+-- @usage local a, b = heed.randn(2, 4), heed.randn(2, 5)
+-- local y = nn.Bilinear(4, 5, 3)(a, b) -- [2 3]
 function Bilinear:init(in1_features, in2_features, out_features, options)
   self.in1_features = check.integer("Bilinear", "in1_features", in1_features,
     1)

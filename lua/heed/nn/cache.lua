@@ -214,7 +214,8 @@ end
 
 --- How many steps each sequence has, where `trim` made them different.
 -- @return int64 tensor [B], or nil where all have `length()`
--- @usage local at = cache:lengths() or cache:length()
+-- @usage local cache = nn.KeyValueCache()
+-- local at = cache:lengths() or cache:length()
 function KeyValueCache:lengths()
   for _, entry in pairs(self.entries) do
     if entry.lengths then
@@ -276,7 +277,7 @@ end
 --   cache:trim {5, 3} -- the second sequence has 3 steps, then padding
 --   layer(heed.randn(2, 1, 8), {causal = true, cache = cache})
 -- end)
--- print(cache:lengths()) --> 6 4
+-- return cache:lengths() --> 6 4
 function KeyValueCache:trim(lengths)
   if check.is_tensor(lengths) then
     lengths = lengths.ndim == 0 and lengths:item() or lengths:totable()
@@ -302,7 +303,10 @@ end
 --- Picks sequences of the batch, in any order and number: what beam search
 -- goes on with.
 -- @param index int64 tensor: positions along the first dimension
--- @usage cache:reorder(heed.tensor {2, 2, 1})
+-- @usage
+-- local cache, layer = nn.KeyValueCache(), nn.MultiHeadAttention(8, 2)
+-- heed.no_grad(function() layer(heed.randn(2, 5, 8), {cache = cache}) end)
+-- cache:reorder(heed.tensor {2, 2, 1}) -- 3 sequences from here on
 function KeyValueCache:reorder(index)
   check.tensor("reorder", "index", index)
   local n <const> = index:size(1)

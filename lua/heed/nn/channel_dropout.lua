@@ -28,7 +28,7 @@ end
 -- @function Dropout2d
 -- @tparam[opt=0.5] number p probability, from 0 to 1
 -- @tparam[opt] table options `generator`
--- @usage local y = nn.Dropout2d(0.2)(x) -- [N C H W]
+-- @usage local y = nn.Dropout2d(0.2)(heed.randn(2, 3, 4, 4)) -- [N C H W]
 define("Dropout1d", functional.dropout1d)
 define("Dropout2d", functional.dropout2d)
 
@@ -36,7 +36,7 @@ define("Dropout2d", functional.dropout2d)
 -- @function AlphaDropout
 -- @tparam[opt=0.5] number p probability, from 0 to 1
 -- @tparam[opt] table options `generator`
--- @usage local y = nn.AlphaDropout(0.1)(x)
+-- @usage local y = nn.AlphaDropout(0.1)(heed.randn(2, 3))
 define("AlphaDropout", functional.alpha_dropout)
 
 return layers

@@ -70,7 +70,7 @@ function BatchNorm:extra() return ("%d"):format(self.num_features) end
 -- @tparam integer num_features channels
 -- @tparam[opt] table options as for `BatchNorm2d`
 -- @raise in training, when a channel has a single element
--- @usage local y = nn.BatchNorm1d(8)(x) -- [N 8]
+-- @usage local y = nn.BatchNorm1d(8)(heed.randn(4, 8)) -- [N 8]
 local BatchNorm1d <const> = BatchNorm:extend("BatchNorm1d")
 layers.BatchNorm1d = BatchNorm1d
 
@@ -89,7 +89,7 @@ end
 -- mean over all batches; `affine = false`: no weight and bias;
 -- `track_running_stats = false`: those of the batch in evaluation too
 -- @raise in training, when a channel has a single element
--- @usage local y = nn.BatchNorm2d(8)(x) -- [N 8 H W]
+-- @usage local y = nn.BatchNorm2d(8)(heed.randn(2, 8, 4, 4)) -- [N 8 H W]
 local BatchNorm2d <const> = BatchNorm:extend("BatchNorm2d")
 layers.BatchNorm2d = BatchNorm2d
 
@@ -111,7 +111,7 @@ layers.GroupNorm = GroupNorm
 -- @tparam integer num_groups
 -- @tparam integer num_channels a multiple of it
 -- @tparam[opt] table options `eps` (1e-5); `affine = false`: no weight and bias
--- @usage local y = nn.GroupNorm(4, 32)(x) -- [N 32 ..]
+-- @usage local y = nn.GroupNorm(4, 32)(heed.randn(2, 32, 5)) -- [N 32 ..]
 function GroupNorm:init(num_groups, num_channels, options)
   local o = check.options("GroupNorm", options, GROUP)
   self.num_groups = check.integer("GroupNorm", "num_groups", num_groups, 1)
@@ -172,7 +172,7 @@ end
 -- @tparam integer num_features channels
 -- @tparam[opt] table options `eps` (1e-5); `affine` (false): weight and bias.
 -- `InstanceNorm1d` is the same for [N C L]
--- @usage local y = nn.InstanceNorm2d(8)(x) -- [N 8 H W]
+-- @usage local y = nn.InstanceNorm2d(8)(heed.randn(2, 8, 4, 4)) -- [N 8 H W]
 instance_norm("InstanceNorm1d", 3, "[N C L]")
 instance_norm("InstanceNorm2d", 4, "[N C H W]")
 

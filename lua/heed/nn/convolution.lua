@@ -106,8 +106,8 @@ end
 -- @tparam integer kernel size of the window
 -- @tparam[opt] table options as for `Conv2d`
 -- @raise when the channels cannot be cut into groups
--- @usage local y = nn.Conv1d(3, 8, 5, {padding = "same"})(x)
---   -- [B 3 L]: [B 8 L]
+-- @usage local layer = nn.Conv1d(3, 8, 5, {padding = "same"})
+-- local y = layer(heed.randn(2, 3, 9)) -- [B 3 L]: [B 8 L]
 convolution_layer("Conv1d", 1)
 
 --- Makes a layer for images; weight [out in/groups kh kw] and bias [out] are
@@ -120,7 +120,8 @@ convolution_layer("Conv1d", 1)
 -- `dilation` (1), `groups` (1), `bias` (true), `padding_mode` ("zeros"; or
 -- "reflect", "replicate", "circular", see `F.pad`), `generator`; see `F.conv2d`
 -- @raise when the channels cannot be cut into groups
--- @usage local y = nn.Conv2d(3, 8, 3, {padding = 1})(x) -- [B 3 H W]: [B 8 H W]
+-- @usage local layer = nn.Conv2d(3, 8, 3, {padding = 1})
+-- local y = layer(heed.randn(2, 3, 6, 6)) -- [B 3 H W]: [B 8 H W]
 convolution_layer("Conv2d", 2)
 
 -- -- transposed convolutions -------------------------------------------------
@@ -161,8 +162,8 @@ end
 -- @tparam integer kernel size of the window
 -- @tparam[opt] table options as for `ConvTranspose2d`
 -- @raise when the channels cannot be cut into groups
--- @usage local y = nn.ConvTranspose1d(3, 8, 2, {stride = 2})(x)
---   -- [B 3 L]: [B 8 2L]
+-- @usage local layer = nn.ConvTranspose1d(3, 8, 2, {stride = 2})
+-- local y = layer(heed.randn(2, 3, 5)) -- [B 3 L]: [B 8 2L]
 transposed_layer("ConvTranspose1d", 1)
 
 --- Makes a layer for images; weight [in out/groups kh kw] and bias [out] are
@@ -175,8 +176,8 @@ transposed_layer("ConvTranspose1d", 1)
 -- (0), `dilation` (1), `groups` (1), `bias` (true), `generator`; see
 -- `F.conv_transpose2d`
 -- @raise when the channels cannot be cut into groups
--- @usage local y = nn.ConvTranspose2d(3, 8, 2, {stride = 2})(x)
---   -- [B 3 H W]: [B 8 2H 2W]
+-- @usage local layer = nn.ConvTranspose2d(3, 8, 2, {stride = 2})
+-- local y = layer(heed.randn(2, 3, 4, 4)) -- [B 3 H W]: [B 8 2H 2W]
 transposed_layer("ConvTranspose2d", 2)
 
 return layers

@@ -23,7 +23,8 @@ for key in pairs(mask.KEYS) do FORWARD[key] = true end
 -- `generator`
 -- @usage
 -- local attention = nn.DotProductAttention {dropout = 0.1}
--- local y = attention(q, k, v, {valid_lens = {2, 6}})
+-- local q, k = heed.randn(2, 3, 4), heed.randn(2, 6, 4)
+-- local y = attention(q, k, k, {valid_lens = {2, 6}}) -- [2 3 4]
 function DotProductAttention:init(options)
   local o <const> = check.options(NAME, options, OPTIONS)
   self.dropout = check.number(NAME, "dropout", o.dropout, 0, 1)

@@ -15,6 +15,7 @@ local OPTIONS <const> = {generator = check.NONE}
 -- @function Dropout
 -- @tparam[opt=0.5] number p probability, from 0 to 1
 -- @tparam[opt] table options `generator`
+-- @usage local y = nn.Dropout(0.1)(heed.randn(2, 3))
 function Dropout:init(p, options)
   if p == nil then p = 0.5 end
   self.p = check.number("Dropout", "p", p, 0, 1)

@@ -49,7 +49,8 @@ end
 -- the end when negative; `max_norm`: rows that are looked up and longer are
 -- brought to this length first, in the table; `norm_type` (2) of that length;
 -- `generator`
--- @usage local x = nn.Embedding(100, 16, {padding_idx = 1})(ids) -- [.. 16]
+-- @usage local table = nn.Embedding(100, 16, {padding_idx = 1})
+-- local x = table(heed.tensor {{7, 100, 1}}) -- [1 3 16]
 function Embedding:init(num_embeddings, embedding_dim, options)
   local rows = check.integer("Embedding", "num_embeddings", num_embeddings, 1)
   local width = check.integer("Embedding", "embedding_dim", embedding_dim, 0)

@@ -119,7 +119,8 @@ end
 -- @return float tensor [.. H Tq Dv]
 -- @return with `need_weights`, the weights [.. H Tq Tk] from before dropout
 -- @raise for an unknown option, and when dtypes, shapes or values do not fit
--- @usage local out = F.scaled_dot_product_attention(q, k, v, {causal = true})
+-- @usage local q = heed.randn(2, 4, 5, 8) -- [B H T D]
+-- local out = F.scaled_dot_product_attention(q, q, q, {causal = true})
 function F.scaled_dot_product_attention(q, k, v, options)
   check.keys(SDPA, options, OPTIONS)
   local o = options or NONE

@@ -31,7 +31,8 @@ local OPTIONS <const> = {
 -- to the image, false by default; `bias` of the convolutions, true by default;
 -- `dropout` of the weights, 0 by default; `generator`
 -- @raise when a residual has other channels than the image
--- @usage local y = nn.ImageSelfAttention(3, 8)(image) -- [B 3 H W]: [B 8 H W]
+-- @usage local layer = nn.ImageSelfAttention(3, 8)
+-- local y = layer(heed.randn(2, 3, 4, 4)) -- [B 3 H W]: [B 8 H W]
 function ImageSelfAttention:init(in_channels, out_channels, options)
   if type(out_channels) == "table" then
     out_channels, options = nil, out_channels

@@ -18,13 +18,15 @@ local function generator_of(func, options)
   return options and options.generator
 end
 
-local function uniform(t, low, high, generator)
+local function uniform(func, t, low, high, generator)
+  check.tensor(func, "t", t)
   if t:numel() == 0 then return t end -- bounds need not be finite
   local _ <close> = core.no_grad()
   return ops.uniform_(t, low, high, generator)
 end
 
-local function normal(t, mean, std, generator)
+local function normal(func, t, mean, std, generator)
+  check.tensor(func, "t", t)
   if t:numel() == 0 then return t end
   local _ <close> = core.no_grad()
   return ops.normal_(t, mean, std, generator)
@@ -35,9 +37,9 @@ end
 -- @tparam[opt=0] number low
 -- @tparam[opt=1] number high
 -- @tparam[opt] table options `generator`
--- @usage nn.init.uniform_(layer.weight, -0.1, 0.1)
+-- @usage nn.init.uniform_(nn.Linear(4, 8).weight, -0.1, 0.1)
 function init.uniform_(t, low, high, options)
-  return uniform(t, low or 0.0, high or 1.0,
+  return uniform("uniform_", t, low or 0.0, high or 1.0,
     generator_of("uniform_", options))
 end
 
@@ -46,24 +48,30 @@ end
 -- @tparam[opt=0] number mean
 -- @tparam[opt=1] number std
 -- @tparam[opt] table options `generator`
+-- @usage nn.init.normal_(nn.Linear(4, 8).weight, 0, 0.02)
 function init.normal_(t, mean, std, options)
-  return normal(t, mean or 0.0, std or 1.0, generator_of("normal_", options))
+  return normal("normal_", t, mean or 0.0, std or 1.0,
+    generator_of("normal_", options))
 end
 
 --- One number everywhere.
 -- @param t tensor
 -- @tparam number value
+-- @usage nn.init.constant_(nn.Linear(4, 2).bias, 0.5) --> 0.5 0.5
 function init.constant_(t, value)
+  check.tensor("constant_", "t", t)
   local _ <close> = core.no_grad()
   return ops.copy_(t, value)
 end
 
 --- Zeros.
 -- @param t tensor
+-- @usage nn.init.zeros_(nn.Linear(4, 2).bias) --> 0 0
 function init.zeros_(t) return init.constant_(t, 0) end
 
 --- Ones.
 -- @param t tensor
+-- @usage nn.init.ones_(nn.Linear(4, 2).bias) --> 1 1
 function init.ones_(t) return init.constant_(t, 1) end
 
 -- How many inputs an output has, and how many outputs an input.
@@ -125,22 +133,23 @@ local GAIN <const> = {gain = 1.0, generator = check.NONE}
 -- (Glorot and Bengio, 2010).
 -- @param t float tensor [out in ...]
 -- @tparam[opt] table options `gain`, 1 by default; `generator`
--- @usage nn.init.xavier_uniform_(layer.weight)
+-- @usage nn.init.xavier_uniform_(nn.Linear(4, 8).weight)
 function init.xavier_uniform_(t, options)
   local o = with_gain("xavier_uniform_", options, GAIN)
   local fan_in, fan_out = fans("xavier_uniform_", t)
   local bound = 3.0 ^ 0.5 * o.gain * (2.0 / (fan_in + fan_out)) ^ 0.5
-  return uniform(t, -bound, bound, o.generator)
+  return uniform("xavier_uniform_", t, -bound, bound, o.generator)
 end
 
 --- Normal, with the variance 2 gain^2 / (fan in + fan out).
 -- @param t float tensor [out in ...]
 -- @tparam[opt] table options `gain`, 1 by default; `generator`
+-- @usage nn.init.xavier_normal_(nn.Linear(4, 8).weight, {gain = 5 / 3})
 function init.xavier_normal_(t, options)
   local o = with_gain("xavier_normal_", options, GAIN)
   local fan_in, fan_out = fans("xavier_normal_", t)
-  return normal(t, 0.0, o.gain * (2.0 / (fan_in + fan_out)) ^ 0.5,
-    o.generator)
+  return normal("xavier_normal_", t, 0.0,
+    o.gain * (2.0 / (fan_in + fan_out)) ^ 0.5, o.generator)
 end
 
 local SLOPE <const> = {
@@ -166,18 +175,21 @@ end
 -- @tparam[opt] table options `a`, 0 by default; `mode`, `"fan_in"` (default)
 -- or `"fan_out"`; `nonlinearity`, whose gain counts (`calculate_gain`),
 -- `"leaky_relu"` of slope a by default; `generator`
+-- @usage nn.init.kaiming_uniform_(nn.Linear(4, 8).weight, {a = 0.2})
 function init.kaiming_uniform_(t, options)
   local o = check.options("kaiming_uniform_", options, SLOPE)
   local bound = 3.0 ^ 0.5 * kaiming_std("kaiming_uniform_", t, o)
-  return uniform(t, -bound, bound, o.generator)
+  return uniform("kaiming_uniform_", t, -bound, bound, o.generator)
 end
 
 --- Normal, with the variance 2 / ((1 + a^2) fan).
 -- @param t float tensor [out in ...]
 -- @tparam[opt] table options as for `kaiming_uniform_`
+-- @usage nn.init.kaiming_normal_(nn.Conv2d(3, 8, 3).weight, {mode = "fan_out"})
 function init.kaiming_normal_(t, options)
   local o = check.options("kaiming_normal_", options, SLOPE)
-  return normal(t, 0.0, kaiming_std("kaiming_normal_", t, o), o.generator)
+  return normal("kaiming_normal_", t, 0.0,
+    kaiming_std("kaiming_normal_", t, o), o.generator)
 end
 
 -- The inverse of erf: Winitzki's approximation, made exact by Newton's steps.
@@ -209,7 +221,7 @@ end
 -- @tparam[opt=-2] number low
 -- @tparam[opt=2] number high
 -- @tparam[opt] table options `generator`
--- @usage nn.init.trunc_normal_(layer.weight, 0, 0.02)
+-- @usage nn.init.trunc_normal_(nn.Linear(4, 8).weight, 0, 0.02)
 function init.trunc_normal_(t, mean, std, low, high, options)
   local name <const> = "trunc_normal_"
   mean, std, low, high = mean or 0.0, std or 1.0, low or -2.0, high or 2.0
@@ -222,7 +234,7 @@ function init.trunc_normal_(t, mean, std, low, high, options)
   end
   local from = 2 * normal_below((low - mean) / std) - 1
   local to = 2 * normal_below((high - mean) / std) - 1
-  uniform(t, from, to, generator_of(name, options))
+  uniform(name, t, from, to, generator_of(name, options))
   local _ <close> = core.no_grad()
   local x = inverse_erf(t:to("float64")) * (std * 2.0 ^ 0.5) + mean
   return ops.copy_(t, x:clamp(low, high))
@@ -240,7 +252,7 @@ end
 
 --- Ones on the diagonal, zeros elsewhere: a linear layer that gives its input.
 -- @param t tensor [out in]
--- @usage nn.init.eye_(layer.weight)
+-- @usage nn.init.eye_(nn.Linear(2, 2).weight) --> 1 0 0 1
 function init.eye_(t)
   want_matrix("eye_", t)
   local _ <close> = core.no_grad()
@@ -253,7 +265,7 @@ end
 -- @tparam[opt=1] integer groups of output channels, each of which starts from
 -- the first input channel
 -- @raise when groups do not divide the output channels
--- @usage nn.init.dirac_(conv.weight)
+-- @usage nn.init.dirac_(nn.Conv1d(1, 1, 3).weight) --> 0 1 0
 function init.dirac_(t, groups)
   check.tensor("dirac_", "t", t)
   groups = groups == nil and 1 or check.integer("dirac_", "groups", groups, 1)
@@ -288,7 +300,7 @@ end
 -- @param t float tensor [out ..]; dimensions behind the first count as one
 -- @tparam[opt] table options `gain`, 1 by default, times the matrix;
 -- `generator`
--- @usage nn.init.orthogonal_(layer.weight_hh)
+-- @usage nn.init.orthogonal_(nn.RNNCell(4, 8).weight_hh)
 function init.orthogonal_(t, options)
   local o = with_gain("orthogonal_", options, GAIN)
   check.tensor("orthogonal_", "t", t)
@@ -301,7 +313,7 @@ function init.orthogonal_(t, options)
   local _ <close> = core.no_grad()
   local rows = shape[1]
   local flat = ops.zeros({rows, t:numel() // rows}, {dtype = t.dtype})
-  normal(flat, 0.0, 1.0, o.generator)
+  normal("orthogonal_", flat, 0.0, 1.0, o.generator)
   local wide = rows < flat:size(2)
   local q, r = ops.qr(wide and ops.transpose(flat, 1, 2) or flat)
   q = ops.mul(q, ops.sign(ops.diagonal(r)))
@@ -315,12 +327,12 @@ end
 -- @tparam number sparsity the share of zeros, from 0 to 1
 -- @tparam[opt=0.01] number std
 -- @tparam[opt] table options `generator`
--- @usage nn.init.sparse_(layer.weight, 0.9)
+-- @usage nn.init.sparse_(nn.Linear(4, 10).weight, 0.9)
 function init.sparse_(t, sparsity, std, options)
   want_matrix("sparse_", t)
   check.number("sparse_", "sparsity", sparsity, 0, 1)
   local generator = generator_of("sparse_", options)
-  normal(t, 0.0, std or 0.01, generator)
+  normal("sparse_", t, 0.0, std or 0.01, generator)
   local rows, columns = t:size(1), t:size(2)
   local zeros = math.ceil(sparsity * rows)
   local _ <close> = core.no_grad()

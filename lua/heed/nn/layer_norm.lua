@@ -33,7 +33,7 @@ end
 -- @param normalized_shape the last size, or a list of the last sizes
 -- @tparam[opt] table options `eps`, 1e-5 by default; `elementwise_affine =
 -- false`: no weight and no bias; `bias = false`: no bias
--- @usage local y = nn.LayerNorm(16)(x) -- [.. 16] -> [.. 16]
+-- @usage local y = nn.LayerNorm(16)(heed.randn(2, 5, 16)) -- [.. 16]
 function LayerNorm:init(normalized_shape, options)
   local o = check.options("LayerNorm", options, OPTIONS)
   self.normalized_shape = LayerNorm.read_shape("LayerNorm", normalized_shape)

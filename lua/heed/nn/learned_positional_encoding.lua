@@ -24,7 +24,7 @@ local OPTIONS <const> = {
 -- default; `batch_first = false`: tensors are [T B d_model]; `generator`
 -- @usage
 -- local encode = nn.LearnedPositionalEncoding(16, {max_length = 64})
--- local y = encode(x, {offset = 8}) -- [B T 16]
+-- local y = encode(heed.randn(2, 5, 16), {offset = 8}) -- [B T 16]
 function LearnedPositionalEncoding:init(d_model, options)
   local o <const> = check.options(NAME, options, OPTIONS)
   self:settle(d_model, o)

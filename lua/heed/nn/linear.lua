@@ -18,7 +18,8 @@ local OPTIONS <const> = {bias = true, generator = check.NONE}
 -- @tparam integer in_features last size of the input
 -- @tparam integer out_features last size of the output
 -- @tparam[opt] table options `bias`, true by default; `generator`
--- @usage local y = nn.Linear(20, 8, {bias = false})(x) -- [.. 20] -> [.. 8]
+-- @usage local layer = nn.Linear(20, 8, {bias = false})
+-- local y = layer(heed.randn(2, 20)) -- [.. 20]: [.. 8]
 function Linear:init(in_features, out_features, options)
   self.in_features = check.integer("Linear", "in_features", in_features, 0)
   self.out_features = check.integer("Linear", "out_features", out_features, 0)

@@ -35,7 +35,8 @@ local OPTIONS <const> = {
 -- function, elu(x) + 1 by default; `eps`, 1e-6 by default; `plain`, false by
 -- default; `generator`
 -- @raise when num_heads does not divide embed_dim, or plain has several heads
--- @usage local y = nn.LinearAttention(16, 4)(x, {causal = true}) -- [B T 16]
+-- @usage local layer = nn.LinearAttention(16, 4)
+-- local y = layer(heed.randn(2, 5, 16), {causal = true}) -- [B T 16]
 function LinearAttention:init(embed_dim, num_heads, options)
   if type(num_heads) == "table" then num_heads, options = nil, num_heads end
   local o <const> = check.options(NAME, options, OPTIONS)
@@ -69,10 +70,11 @@ end
 --- @param x float tensor [B T E] or [T E]
 -- @tparam[opt] table options `causal`: each position sees those up to itself;
 -- `key_mask`: bool tensor that broadcasts to [B T], **true = may attend**;
--- neither with `plain`
+-- `valid_lens` [B]; none of them with `plain`
 -- @return tensor like x
 function LinearAttention:forward(x, options)
-  check.keys(NAME, options, {causal = true, key_mask = true})
+  check.keys(NAME, options,
+    {causal = true, key_mask = true, valid_lens = true})
   check.tensor(NAME, "x", x)
   if x.ndim < 2 or x:size(-1) ~= self.embed_dim then
     check.fail("%s: x must be [B T %d] or [T %d], got %s", NAME,
@@ -89,7 +91,8 @@ function LinearAttention:forward(x, options)
   local q, k, v = ops.split_qkv(
     ops.linear(x, self.in_proj_weight, self.in_proj_bias), self.num_heads)
   local y = linear_attention(q, k, v, {causal = o.causal,
-    key_mask = o.key_mask, feature = self.feature, eps = self.eps})
+    key_mask = o.key_mask, valid_lens = o.valid_lens, feature = self.feature,
+    eps = self.eps})
   -- [B H T D] -> [B T H D] -> [B T E]
   return self.out_proj(ops.flatten(ops.transpose(y, -3, -2), -2, -1))
 end

@@ -60,34 +60,43 @@ end
 -- @function CrossEntropyLoss
 -- @tparam[opt] table options `weight`, `ignore_index`, `label_smoothing`,
 -- `reduction`
--- @usage local loss = nn.CrossEntropyLoss({label_smoothing = 0.1})(x, labels)
+-- @usage local loss = nn.CrossEntropyLoss {label_smoothing = 0.1}
+-- local y = loss(heed.randn(2, 5), heed.tensor {1, 5})
 define("CrossEntropyLoss", "cross_entropy",
   {ignore_index = -100, label_smoothing = 0.0}, {"weight"})
 
 --- Negative log-likelihood of log-probabilities and labels, see `F.nll_loss`.
 -- @function NLLLoss
 -- @tparam[opt] table options `weight`, `ignore_index`, `reduction`
+-- @usage local x = heed.randn(2, 5):log_softmax()
+-- local y = nn.NLLLoss()(x, heed.tensor {1, 5})
 define("NLLLoss", "nll_loss", {ignore_index = -100}, {"weight"})
 
 --- Cross-entropy of probabilities, see `F.binary_cross_entropy`.
 -- @function BCELoss
 -- @tparam[opt] table options `weight`, `reduction`
+-- @usage local y = nn.BCELoss()(heed.rand(2, 3), heed.zeros(2, 3))
 define("BCELoss", "binary_cross_entropy", nil, {"weight"})
 
 --- Cross-entropy of scores, see `F.binary_cross_entropy_with_logits`.
 -- @function BCEWithLogitsLoss
 -- @tparam[opt] table options `weight`, `pos_weight`, `reduction`
+-- @usage local y = nn.BCEWithLogitsLoss()(heed.randn(2, 3), heed.zeros(2, 3))
 define("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", nil,
   {"weight", "pos_weight"})
 
 --- Divergence of distributions, see `F.kl_div`.
 -- @function KLDivLoss
 -- @tparam[opt] table options `log_target`, `reduction`
+-- @usage local loss = nn.KLDivLoss {reduction = "batchmean"}
+-- local y = loss(heed.randn(2, 3):log_softmax(), heed.randn(2, 3):softmax())
 define("KLDivLoss", "kl_div", {log_target = false})
 
 --- Connectionist temporal classification, see `F.ctc_loss`.
 -- @function CTCLoss
 -- @tparam[opt] table options `blank`, `zero_infinity`, `reduction`
+-- @usage local x = heed.randn(6, 1, 4):log_softmax() -- [T N C]
+-- local y = nn.CTCLoss()(x, heed.tensor {{2, 4}}, {6}, {2})
 define("CTCLoss", "ctc_loss", {blank = 1, zero_infinity = false})
 
 -- -- of numbers --------------------------------------------------------------
@@ -95,32 +104,41 @@ define("CTCLoss", "ctc_loss", {blank = 1, zero_infinity = false})
 --- Mean squared error, see `F.mse_loss`.
 -- @function MSELoss
 -- @tparam[opt] table options `reduction`
+-- @usage local y = nn.MSELoss()(heed.ones(3), heed.zeros(3)) --> 1
 define("MSELoss", "mse_loss")
 
 --- Mean absolute error, see `F.l1_loss`.
 -- @function L1Loss
 -- @tparam[opt] table options `reduction`
+-- @usage local y = nn.L1Loss()(heed.ones(3), heed.zeros(3)) --> 1
 define("L1Loss", "l1_loss")
 
 --- Squared, then absolute error, see `F.smooth_l1_loss`.
 -- @function SmoothL1Loss
 -- @tparam[opt] table options `beta`, `reduction`
+-- @usage local loss = nn.SmoothL1Loss {beta = 2}
+-- local y = loss(heed.ones(3), heed.zeros(3)) --> 0.25
 define("SmoothL1Loss", "smooth_l1_loss", {beta = 1.0})
 
 --- Squared, then absolute error, see `F.huber_loss`.
 -- @function HuberLoss
 -- @tparam[opt] table options `delta`, `reduction`
+-- @usage local loss = nn.HuberLoss {delta = 2}
+-- local y = loss(heed.ones(3), heed.zeros(3)) --> 0.5
 define("HuberLoss", "huber_loss", {delta = 1.0})
 
 --- Counts of a Poisson distribution, see `F.poisson_nll_loss`.
 -- @function PoissonNLLLoss
 -- @tparam[opt] table options `log_input`, `full`, `eps`, `reduction`
+-- @usage local y = nn.PoissonNLLLoss()(heed.zeros(3), heed.ones(3)) --> 1
 define("PoissonNLLLoss", "poisson_nll_loss",
   {log_input = true, full = false, eps = 1e-8})
 
 --- Normal distributions, see `F.gaussian_nll_loss`.
 -- @function GaussianNLLLoss
 -- @tparam[opt] table options `full`, `eps`, `reduction`
+-- @usage local loss = nn.GaussianNLLLoss()
+-- local y = loss(heed.ones(3), heed.zeros(3), 1.0) --> 0.5
 define("GaussianNLLLoss", "gaussian_nll_loss", {full = false, eps = 1e-6})
 
 -- -- of vectors --------------------------------------------------------------
@@ -128,27 +146,36 @@ define("GaussianNLLLoss", "gaussian_nll_loss", {full = false, eps = 1e-6})
 --- Pairs of vectors by their angle, see `F.cosine_embedding_loss`.
 -- @function CosineEmbeddingLoss
 -- @tparam[opt] table options `margin`, `reduction`
+-- @usage local y = nn.CosineEmbeddingLoss()(heed.ones(2, 3), heed.ones(2, 3),
+--   heed.tensor {1, 1}) --> 0
 define("CosineEmbeddingLoss", "cosine_embedding_loss", {margin = 0.0})
 
 --- Triplets of vectors by their distances, see `F.triplet_margin_loss`.
 -- @function TripletMarginLoss
 -- @tparam[opt] table options `margin`, `p`, `eps`, `swap`, `reduction`
+-- @usage local loss = nn.TripletMarginLoss {margin = 0.5}
+-- local y = loss(heed.ones(2, 3), heed.ones(2, 3), heed.zeros(2, 3)) --> 0
 define("TripletMarginLoss", "triplet_margin_loss",
   {margin = 1.0, p = 2.0, eps = 1e-6, swap = false})
 
 --- Which of two numbers is above the other, see `F.margin_ranking_loss`.
 -- @function MarginRankingLoss
 -- @tparam[opt] table options `margin`, `reduction`
+-- @usage local y = nn.MarginRankingLoss()(heed.ones(3), heed.zeros(3),
+--   heed.full({3}, -1)) --> 1
 define("MarginRankingLoss", "margin_ranking_loss", {margin = 0.0})
 
 --- Distances that should be small or large, see `F.hinge_embedding_loss`.
 -- @function HingeEmbeddingLoss
 -- @tparam[opt] table options `margin`, `reduction`
+-- @usage local loss = nn.HingeEmbeddingLoss()
+-- local y = loss(heed.zeros(3), heed.full({3}, -1)) --> 1
 define("HingeEmbeddingLoss", "hinge_embedding_loss", {margin = 1.0})
 
 --- Scores of two classes, see `F.soft_margin_loss`.
 -- @function SoftMarginLoss
 -- @tparam[opt] table options `reduction`
+-- @usage local y = nn.SoftMarginLoss()(heed.zeros(3), heed.ones(3)) --> 0.6931
 define("SoftMarginLoss", "soft_margin_loss")
 
 -- -- distances ---------------------------------------------------------------
@@ -156,6 +183,8 @@ define("SoftMarginLoss", "soft_margin_loss")
 --- Cosine of the angle of vectors, see `F.cosine_similarity`.
 -- @function CosineSimilarity
 -- @tparam[opt] table options `dim`, 2 by default; `eps`
+-- @usage local a, b = heed.randn(2, 3), heed.randn(2, 3)
+-- local y = nn.CosineSimilarity()(a, b) -- [2]
 local CosineSimilarity = Module:extend("CosineSimilarity")
 loss.CosineSimilarity = CosineSimilarity
 
@@ -171,6 +200,8 @@ end
 --- Distance of vectors in the last dimension, see `F.pairwise_distance`.
 -- @function PairwiseDistance
 -- @tparam[opt] table options `p`, `eps`, `keepdim`
+-- @usage local a, b = heed.randn(2, 3), heed.randn(2, 3)
+-- local y = nn.PairwiseDistance()(a, b) -- [2]
 local PairwiseDistance = Module:extend("PairwiseDistance")
 loss.PairwiseDistance = PairwiseDistance
 

@@ -24,6 +24,7 @@ local check = require "heed.check"
 local core = require "heed.core"
 local call = require "heed.nn.call"
 local hooks = require "heed.nn.hooks"
+local match_state = require "heed.nn.match_state"
 local tree = require "heed.nn.tree"
 
 local Module = {}
@@ -225,7 +226,7 @@ end
 
 --- Turns gradients of all parameters off; they stay parameters.
 -- @return the module
--- @usage net.encoder:freeze()
+-- @usage net[1]:freeze()
 function Module:freeze() return self:requires_grad_(false) end
 
 --- Turns gradients of all parameters on.
@@ -301,7 +302,10 @@ end
 -- @tparam[opt] table options `aliases = true` lists shared tensors by all of
 -- their names, which PyTorch wants when it loads them
 -- @treturn table tensors by name
--- @usage heed.save_safetensors("net.safetensors", net:state_dict())
+-- @usage
+-- local path = os.tmpname()
+-- heed.save_safetensors(path, net:state_dict())
+-- os.remove(path)
 function Module:state_dict(options)
   check.keys("state_dict", options, {aliases = false})
   local state = tree.ordered()
@@ -310,77 +314,6 @@ function Module:state_dict(options)
     tree.add(state, entry.name, entry.tensor:detach())
   end
   return state
-end
-
--- The names of every tensor of the state: lists, in order.
-local function names_of(self)
-  local lists, by_tensor, known = {}, {}, {}
-  for _, entry in ipairs(tree.tensors(self, "state", true)) do
-    local list = by_tensor[entry.tensor]
-    if not list then
-      list = {tensor = entry.tensor}
-      by_tensor[entry.tensor] = list
-      lists[#lists + 1] = list
-    end
-    list[#list + 1] = entry.name
-    known[entry.name] = true
-  end
-  return lists, known
-end
-
-local function same_shape(a, b)
-  if #a ~= #b then return false end
-  for i = 1, #a do
-    if a[i] ~= b[i] then return false end
-  end
-  return true
-end
-
--- Which given tensor goes where, and what does not fit.
-local function match(self, state)
-  local lists, known = names_of(self)
-  local plan, missing, unexpected, shapes = {}, {}, {}, {}
-  for _, names in ipairs(lists) do
-    local name, given = names[1], nil
-    for i = 1, #names do
-      if state[names[i]] ~= nil then
-        name, given = names[i], state[names[i]]
-        break
-      end
-    end
-    if given == nil then
-      missing[#missing + 1] = name
-    else
-      check.tensor("load_state_dict", name, given)
-      local here, there = names.tensor.shape, given.shape
-      if same_shape(here, there) then
-        plan[#plan + 1] = {names.tensor, given}
-      else
-        shapes[#shapes + 1] = ("%s is %s here and %s there"):format(name,
-          check.shape(here), check.shape(there))
-      end
-    end
-  end
-  for name in pairs(state) do
-    if not known[name] then unexpected[#unexpected + 1] = tostring(name) end
-  end
-  table.sort(unexpected)
-  return plan, missing, unexpected, shapes
-end
-
-local function complain(self, missing, unexpected, shapes)
-  local lines = {}
-  for _, part in ipairs {{"missing", missing}, {"unexpected", unexpected},
-    {"other shapes", shapes}} do
-    if #part[2] > 0 then
-      lines[#lines + 1] = ("\n  %s: %s"):format(part[1],
-        table.concat(part[2], ", "))
-    end
-  end
-  if #lines > 0 then
-    check.fail("load_state_dict: the tensors do not fit this %s%s",
-      self.__name, table.concat(lines))
-  end
 end
 
 --- Copies tensors into the parameters and buffers of these names. Nothing is
@@ -393,16 +326,15 @@ end
 -- @treturn table unexpected names
 -- @raise one error that lists all missing and unexpected names and all shapes
 -- that differ
--- @usage net:load_state_dict(heed.load_safetensors("net.safetensors"))
+-- @usage
+-- local path = os.tmpname()
+-- heed.save_safetensors(path, net:state_dict())
+-- net:load_state_dict(heed.load_safetensors(path))
+-- os.remove(path)
 function Module:load_state_dict(state, options)
   local o = check.options("load_state_dict", options, {strict = true})
   check.kind("load_state_dict", "state", state, "table")
-  local plan, missing, unexpected, shapes = match(self, state)
-  if o.strict then
-    complain(self, missing, unexpected, shapes)
-  else
-    complain(self, {}, {}, shapes)
-  end
+  local plan, missing, unexpected = match_state(self, state, o.strict)
   local _ <close> = core.no_grad()
   for _, pair in ipairs(plan) do pair[1]:copy_(pair[2]) end
   return missing, unexpected

@@ -41,7 +41,7 @@ end
 -- list of `{name, module}`, taken in its order
 -- @raise for a name that is empty, has a dot or is a method's
 -- @usage self.heads = nn.ModuleDict {mask = nn.Linear(8, 4)}
--- local y = self.heads.mask(x)
+-- local y = self.heads.mask(heed.randn(2, 8))
 function ModuleDict:init(modules)
   if modules == nil then return end
   check.kind("ModuleDict", "modules", modules, "table")

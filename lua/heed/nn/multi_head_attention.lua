@@ -78,7 +78,8 @@ end
 -- by their positions: true, options of `RotaryEmbedding`, or such a layer;
 -- `generator`
 -- @raise when num_heads does not divide embed_dim, or num_kv_heads num_heads
--- @usage local y = nn.MultiHeadAttention(16, 4)(x) -- [B T 16] -> [B T 16]
+-- @usage local layer = nn.MultiHeadAttention(16, 4)
+-- local y = layer(heed.randn(2, 5, 16), {causal = true}) -- [B T 16]
 function MultiHeadAttention:init(embed_dim, num_heads, options)
   local o = check.options(NAME, options, OPTIONS)
   self.embed_dim = check.integer(NAME, "embed_dim", embed_dim, 1)
@@ -241,6 +242,9 @@ for key in pairs(mask.KEYS) do FORWARD[key] = true end
 local NONE <const> = {}
 
 local function check_inputs(self, query, key, value)
+  check.tensor(NAME, "query", query)
+  check.tensor(NAME, "key", key)
+  check.tensor(NAME, "value", value)
   local least = self.batch_first and 2 or 3
   if query.ndim < least or key.ndim ~= query.ndim or
      value.ndim ~= query.ndim then

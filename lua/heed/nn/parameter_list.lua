@@ -19,7 +19,7 @@ function ParameterList:init(tensors)
 end
 
 function ParameterList:check_part(t, i) -- luacheck: ignore self
-  if not check.is_tensor(t) or not t.dtype:find("float", 1, true) then
+  if not check.is_float(t) then
     check.fail("ParameterList: entry %d must be a float tensor, got %s", i,
       check.show(t))
   end

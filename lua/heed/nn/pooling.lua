@@ -12,14 +12,13 @@ local function text(value)
   return table.concat(value, "x")
 end
 
--- A module for a function of x, a size and options; a first call with a
--- wrong option would raise, so the names are checked when it is made.
-local function define(name, what, f, ndim, keys)
+-- A module for a function of x, a size and options.
+local function define(name, what, f, ndim, defaults)
   local class <const> = Module:extend(name)
   function class:init(size, options)
     window.pair(name, what, size, 1, ndim, 1)
-    check.keys(name, options, keys)
-    self[what], self.options = size, options
+    self.options = check.options(name, options, defaults)
+    self[what] = size
   end
   function class:forward(x) return f(x, self[what], self.options) end
   function class:extra() return text(self[what]) end
@@ -27,15 +26,15 @@ local function define(name, what, f, ndim, keys)
 end
 
 local MAX <const> = {
-  stride = true, padding = true, dilation = true, ceil_mode = true,
-  return_indices = true,
+  stride = check.NONE, padding = 0, dilation = 1, ceil_mode = false,
+  return_indices = false,
 }
 local AVG <const> = {
-  stride = true, padding = true, ceil_mode = true, count_include_pad = true,
-  divisor_override = true,
+  stride = check.NONE, padding = 0, ceil_mode = false,
+  count_include_pad = true, divisor_override = check.NONE,
 }
-local UNPOOL <const> = {stride = true, padding = true}
-local INDICES <const> = {return_indices = true}
+local UNPOOL <const> = {stride = check.NONE, padding = 0}
+local INDICES <const> = {return_indices = false}
 
 --- The largest element of each window.
 -- @function MaxPool2d
@@ -43,7 +42,7 @@ local INDICES <const> = {return_indices = true}
 -- @tparam[opt] table options `stride` (the kernel), `padding`, `dilation`,
 -- `ceil_mode`, `return_indices`; see `F.max_pool2d`. `MaxPool1d` is the same
 -- for lines
--- @usage local y = nn.MaxPool2d(2)(x) -- [B C H W]: [B C H/2 W/2]
+-- @usage local y = nn.MaxPool2d(2)(heed.randn(2, 3, 4, 4)) -- [2 3 2 2]
 
 --- The mean of each window.
 -- @function AvgPool2d
@@ -51,20 +50,21 @@ local INDICES <const> = {return_indices = true}
 -- @tparam[opt] table options `stride` (the kernel), `padding`, `ceil_mode`,
 -- `count_include_pad`, `divisor_override`; see `F.avg_pool2d`. `AvgPool1d` is
 -- the same for lines
--- @usage local y = nn.AvgPool2d(3, {stride = 1, padding = 1})(x)
+-- @usage local layer = nn.AvgPool2d(3, {stride = 1, padding = 1})
+-- local y = layer(heed.randn(2, 3, 4, 4)) -- [2 3 4 4]
 
 --- The mean of each of `size` even parts.
 -- @function AdaptiveAvgPool2d
 -- @param size an integer or {down, across}; `AdaptiveAvgPool1d` is the same
 -- for lines
--- @usage local y = nn.AdaptiveAvgPool2d(1)(x) -- [B C H W]: [B C 1 1]
+-- @usage local y = nn.AdaptiveAvgPool2d(1)(heed.randn(2, 3, 7, 5)) -- [2 3 1 1]
 
 --- The largest element of each of `size` even parts.
 -- @function AdaptiveMaxPool2d
 -- @param size an integer or {down, across}
 -- @tparam[opt] table options `return_indices`; `AdaptiveMaxPool1d` is the same
 -- for lines
--- @usage local y = nn.AdaptiveMaxPool2d(1)(x) -- [B C H W]: [B C 1 1]
+-- @usage local y = nn.AdaptiveMaxPool2d(1)(heed.randn(2, 3, 7, 5)) -- [2 3 1 1]
 for ndim = 1, 2 do
   local d <const> = ndim .. "d"
   define("MaxPool" .. d, "kernel", functional["max_pool" .. d], ndim, MAX)
@@ -80,16 +80,17 @@ end
 -- @param kernel sizes of the window: an integer or {down, across}
 -- @tparam[opt] table options `stride`, `padding`; see `F.max_unpool2d`.
 -- `MaxUnpool1d` is the same for lines
--- @usage local x = nn.MaxUnpool2d(2)(y, index)
+-- @usage local pool = nn.MaxPool2d(2, {return_indices = true})
+-- local y, index = pool(heed.randn(2, 3, 4, 4))
+-- local x = nn.MaxUnpool2d(2)(y, index) -- [2 3 4 4]
 for ndim = 1, 2 do
   local name <const> = ("MaxUnpool%dd"):format(ndim)
   local unpool <const> = functional[("max_unpool%dd"):format(ndim)]
   define(name, "kernel", nil, ndim, UNPOOL)
   local class <const> = layers[name]
   function class:forward(x, index, output_size)
-    local o <const> = self.options or {}
-    return unpool(x, index, self.kernel, {stride = o.stride,
-      padding = o.padding, output_size = output_size})
+    return unpool(x, index, self.kernel, {stride = self.options.stride,
+      padding = self.options.padding, output_size = output_size})
   end
 end
 

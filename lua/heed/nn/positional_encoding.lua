@@ -48,7 +48,8 @@ end
 -- @tparam[opt] table options `max_length`: longest sequence, 5000 by default;
 -- `dropout` of the sum, 0 by default; `batch_first = false`: tensors are
 -- [T B d_model]; `generator`
--- @usage local y = nn.PositionalEncoding(16, {max_length = 64})(x) -- [B T 16]
+-- @usage local encode = nn.PositionalEncoding(16, {max_length = 64})
+-- local y = encode(heed.randn(2, 5, 16)) -- [B T 16]
 function PositionalEncoding:init(d_model, options)
   self:settle(d_model, check.options(NAME, options, OPTIONS))
   self:register_buffer("pe", make_table(self.max_length, d_model),
@@ -80,6 +81,7 @@ end
 -- @raise when x is longer than the table, or offsets are not [B]
 function PositionalEncoding:forward(x, options)
   check.keys(self.__name, options, {offset = true})
+  check.tensor(self.__name, "x", x)
   local offset = options and options.offset or 0
   local at = self.batch_first and -2 or -3
   if x.ndim < -at or x:size(-1) ~= self.d_model then

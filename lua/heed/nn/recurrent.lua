@@ -34,10 +34,8 @@ local function init(self, kind, input_size, hidden_size, o)
   self.input_size = check.integer(name, "input_size", input_size, 0)
   self.hidden_size = check.integer(name, "hidden_size", hidden_size, 1)
   self.num_layers = check.integer(name, "num_layers", o.num_layers, 1)
-  self.batch_first = check.kind(name, "batch_first", o.batch_first, "boolean")
+  self.batch_first, self.bidirectional = o.batch_first, o.bidirectional
   self.dropout = check.number(name, "dropout", o.dropout, 0, 1)
-  self.bidirectional = check.kind(name, "bidirectional", o.bidirectional,
-    "boolean")
   self.generator = o.generator
   self.cell = cells.cell_of(name, kind, o.nonlinearity)
   self.directions = o.bidirectional and 2 or 1
@@ -67,7 +65,7 @@ end
 local function read_lens(self, lens, x)
   local name <const> = self.__name
   if type(lens) == "table" then
-    lens = core.tensor(lens, {dtype = "int64"})
+    lens = check.integers(name, "valid_lens", lens)
   end
   check.tensor(name, "valid_lens", lens)
   if lens.ndim ~= 1 or lens:size(1) ~= x:size(1) or lens.dtype ~= "int64" then
@@ -159,7 +157,7 @@ end
 -- @tparam integer hidden_size
 -- @tparam[opt] table options `nonlinearity`, `"tanh"` (default) or `"relu"`;
 -- and those of `LSTM`
--- @usage local out, h = nn.RNN(4, 8)(x)
+-- @usage local out, h = nn.RNN(4, 8)(heed.randn(2, 5, 4)) -- [2 5 8], [1 2 8]
 define("RNN", {nonlinearity = "tanh"})
 
 --- Makes a GRU (Cho et al., 2014), as PyTorch's: r, z = sigmoid(W_ih x + b_ih +
@@ -171,7 +169,7 @@ define("RNN", {nonlinearity = "tanh"})
 -- @tparam integer input_size
 -- @tparam integer hidden_size
 -- @tparam[opt] table options those of `LSTM`
--- @usage local out, h = nn.GRU(4, 8)(x)
+-- @usage local out, h = nn.GRU(4, 8)(heed.randn(2, 5, 4)) -- [2 5 8], [1 2 8]
 define("GRU")
 
 --- Makes an LSTM (Hochreiter and Schmidhuber, 1997): i, f, o = sigmoid and
@@ -198,7 +196,8 @@ define("GRU")
 -- * `bidirectional`: another direction goes from the last step to the first;
 --   false by default
 -- * `generator` of first weights and of dropout
--- @usage local out, state = nn.LSTM(4, 8, {num_layers = 2})(x)
+-- @usage local lstm = nn.LSTM(4, 8, {num_layers = 2})
+-- local out, state = lstm(heed.randn(2, 5, 4), nil, {valid_lens = {5, 3}})
 define("LSTM")
 
 return recurrent

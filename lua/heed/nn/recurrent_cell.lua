@@ -133,7 +133,7 @@ end
 -- @tparam integer hidden_size
 -- @tparam[opt] table options `bias`, true by default; `nonlinearity`,
 -- `"tanh"` (default) or `"relu"`; `generator`
--- @usage local h = nn.RNNCell(4, 8)(x)
+-- @usage local h = nn.RNNCell(4, 8)(heed.randn(2, 4)) -- [2 8]
 define("RNN", {nonlinearity = "tanh"})
 
 --- Makes a cell of a GRU, see `GRU`, called as `h = cell(x, h)`.
@@ -141,7 +141,7 @@ define("RNN", {nonlinearity = "tanh"})
 -- @tparam integer input_size
 -- @tparam integer hidden_size
 -- @tparam[opt] table options `bias`, true by default; `generator`
--- @usage local h = nn.GRUCell(4, 8)(x)
+-- @usage local h = nn.GRUCell(4, 8)(heed.randn(2, 4)) -- [2 8]
 define("GRU")
 
 --- Makes a cell of an LSTM, see `LSTM`, called as `h, c = cell(x, {h, c})`.
@@ -149,7 +149,7 @@ define("GRU")
 -- @tparam integer input_size
 -- @tparam integer hidden_size
 -- @tparam[opt] table options `bias`, true by default; `generator`
--- @usage local h, c = nn.LSTMCell(4, 8)(x)
+-- @usage local h, c = nn.LSTMCell(4, 8)(heed.randn(2, 4)) -- [2 8], [2 8]
 define("LSTM")
 
 return cells

@@ -30,7 +30,8 @@ local OPTIONS <const> = {
 -- by default; `bidirectional`, true by default, `false` for a decoder;
 -- `generator`
 -- @usage
--- local relative = nn.RelativePositionBias(4)
+-- local attention = nn.MultiHeadAttention(16, 4)
+-- local relative, x = nn.RelativePositionBias(4), heed.randn(2, 5, 16)
 -- local y = attention(x, {bias = relative(x:size(2))})
 function RelativePositionBias:init(num_heads, options)
   local o <const> = check.options(NAME, options, OPTIONS)

@@ -19,7 +19,7 @@ layers.Flatten = Flatten
 -- @function Flatten
 -- @tparam[opt=2] integer first dimension
 -- @tparam[opt=-1] integer last dimension
--- @usage local y = nn.Flatten()(x) -- [B C H W]: [B C*H*W]
+-- @usage local y = nn.Flatten()(heed.randn(2, 3, 4, 5)) -- [2 60]
 function Flatten:init(first, last)
   self.first = check.integer("Flatten", "first", first == nil and 2 or first)
   self.last = check.integer("Flatten", "last", last == nil and -1 or last)
@@ -37,7 +37,7 @@ layers.Unflatten = Unflatten
 -- @tparam integer dim the dimension
 -- @tparam table sizes what becomes of it; one may be -1, which follows from
 -- the others
--- @usage local y = nn.Unflatten(2, {3, 8, -1})(x) -- [B 3*8*W]: [B 3 8 W]
+-- @usage local y = nn.Unflatten(2, {3, 4, -1})(heed.randn(2, 60)) -- [2 3 4 5]
 function Unflatten:init(dim, sizes)
   self.dim = check.integer("Unflatten", "dim", dim)
   check.kind("Unflatten", "sizes", sizes, "table")
@@ -102,7 +102,8 @@ end
 -- @function ZeroPad2d
 -- @param padding an integer for all sides, or a list
 -- @tparam[opt] number value of `ConstantPad1d` and `ConstantPad2d`
--- @usage local y = nn.ReflectionPad2d {1, 1, 2, 2}(x)
+-- @usage local pad = nn.ReflectionPad2d {1, 1, 2, 2}
+-- local y = pad(heed.randn(2, 3, 4, 5)) -- [2 3 8 7]
 for ndim = 1, 2 do
   local d <const> = ndim .. "d"
   padding_layer("ZeroPad" .. d, ndim, "constant")
@@ -125,7 +126,8 @@ local UPSAMPLE <const> = {
 -- @function Upsample
 -- @tparam table options `size` or `scale_factor`, `mode`, `align_corners`; see
 -- `F.interpolate`
--- @usage local y = nn.Upsample {scale_factor = 2}(x) -- [B C H W]: [B C 2H 2W]
+-- @usage local larger = nn.Upsample {scale_factor = 2}
+-- local y = larger(heed.randn(2, 3, 4, 5)) -- [2 3 8 10]
 function Upsample:init(options)
   check.kind("Upsample", "options", options, "table")
   check.keys("Upsample", options, UPSAMPLE)
@@ -152,7 +154,7 @@ end
 --- Pixels out of channels; `PixelUnshuffle` is the inverse.
 -- @function PixelShuffle
 -- @tparam integer factor see `F.pixel_shuffle`
--- @usage local y = nn.PixelShuffle(2)(x) -- [B 4*C H W]: [B C 2H 2W]
+-- @usage local y = nn.PixelShuffle(2)(heed.randn(2, 12, 4, 5)) -- [2 3 8 10]
 pixels("PixelShuffle", functional.pixel_shuffle)
 pixels("PixelUnshuffle", functional.pixel_unshuffle)
 

@@ -21,7 +21,7 @@ local EPSILON <const> = {float64 = 2.0 ^ -52}
 -- @param normalized_shape the last size, or a list of the last sizes
 -- @tparam[opt] table options `eps`, by default that of the dtype of x, as in
 -- PyTorch (2^-23 for float32); `elementwise_affine = false`: no weight
--- @usage local y = nn.RMSNorm(16)(x) -- [.. 16] -> [.. 16]
+-- @usage local y = nn.RMSNorm(16)(heed.randn(2, 5, 16)) -- [.. 16]
 function RMSNorm:init(normalized_shape, options)
   local o = check.options("RMSNorm", options, OPTIONS)
   self.normalized_shape = LayerNorm.read_shape("RMSNorm", normalized_shape)

@@ -206,7 +206,6 @@ local function summary(model, input, options)
   end
   local o = check.options("summary", options, OPTIONS)
   check.number("summary", "depth", o.depth, 0)
-  check.kind("summary", "training", o.training, "boolean")
   local args = input
   if check.is_tensor(input) then
     args = {input}

@@ -24,7 +24,11 @@ for key, value in pairs(read.LAYER) do OPTIONS[key] = value end
 -- @tparam[opt] table options `num_encoder_layers` and `num_decoder_layers`, 6
 -- by default; `final_norm = false`: no norm behind each stack; and those of
 -- `TransformerEncoderLayer`
--- @usage local y = nn.Transformer(16, 4)(src, tgt, {causal = true})
+-- @usage
+-- local model = nn.Transformer(16, 4, {num_encoder_layers = 1,
+--   num_decoder_layers = 1, dim_feedforward = 32})
+-- local src, tgt = heed.randn(2, 6, 16), heed.randn(2, 5, 16)
+-- local y = model(src, tgt, {causal = true}) -- [2 5 16]
 function Transformer:init(d_model, nhead, options)
   if type(d_model) == "table" then d_model, options = nil, d_model end
   local o = check.options("Transformer", options, OPTIONS)

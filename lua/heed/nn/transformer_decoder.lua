@@ -21,7 +21,8 @@ local Layer = Module:extend("TransformerDecoderLayer")
 -- @tparam integer d_model width; a multiple of nhead
 -- @tparam integer nhead heads of both attentions
 -- @tparam[opt] table options
--- @usage local y = nn.TransformerDecoderLayer(16, 4)(x, memory) -- [B T 16]
+-- @usage local layer = nn.TransformerDecoderLayer(16, 4)
+-- local y = layer(heed.randn(2, 5, 16), heed.randn(2, 6, 16)) -- [B T 16]
 function Layer:init(d_model, nhead, options)
   local o = read.layer("TransformerDecoderLayer", d_model, nhead, options)
   local linear = {bias = o.bias, generator = o.generator}
@@ -87,6 +88,7 @@ local Decoder = Module:extend("TransformerDecoder")
 -- @param layer module that is copied num_layers times
 -- @tparam integer num_layers
 -- @tparam[opt] table options `norm`: module for the result
+-- @usage nn.TransformerDecoder(nn.TransformerDecoderLayer(16, 4), 2)
 function Decoder:init(layer, num_layers, options)
   local o = check.options("TransformerDecoder", options, {norm = check.NONE})
   if not tree.is_module(layer) then

@@ -25,7 +25,8 @@ local Layer = Module:extend("TransformerEncoderLayer")
 -- 0.1; `activation`, `"relu"` (default), `"gelu"` or any function;
 -- `layer_norm_eps`, 1e-5; `batch_first`, true; `norm_first`, false; `bias`,
 -- true; `num_kv_heads` and `rotary`: see `MultiHeadAttention`; `generator`
--- @usage local y = nn.TransformerEncoderLayer(16, 4)(x) -- [B T 16]
+-- @usage local layer = nn.TransformerEncoderLayer(16, 4)
+-- local y = layer(heed.randn(2, 5, 16)) -- [B T 16]
 function Layer:init(d_model, nhead, options)
   local o = read.layer("TransformerEncoderLayer", d_model, nhead, options)
   local linear = {bias = o.bias, generator = o.generator}

@@ -16,6 +16,7 @@ local Module = require "heed.nn.module"
 local ModuleList = require "heed.nn.module_list"
 local parameter = require "heed.nn.parameter"
 local transformer_options = require "heed.nn.transformer_options"
+local window = require "heed.nn.window"
 
 local ops <const> = core.ops
 local NAME <const> = "VisionTransformer"
@@ -28,13 +29,6 @@ local OPTIONS <const> = {
   dropout = 0.0, activation = "gelu", norm_first = true,
   layer_norm_eps = 1e-6, pool = "class", generator = check.NONE,
 }
-
--- A size {down, across}.
-local function pair(name, value)
-  if type(value) ~= "table" then value = {value, value} end
-  return {check.integer(NAME, name, value[1], 1),
-    check.integer(NAME, name, value[2], 1)}
-end
 
 local function read(options)
   local o <const> = check.options(NAME, options, OPTIONS)
@@ -68,8 +62,8 @@ end
 -- local logits = model(heed.randn(2, 3, 8, 8)) -- [2 10]
 function VisionTransformer:init(options)
   local o <const> = read(options)
-  self.image_size = pair("image_size", o.image_size)
-  self.patch_size = pair("patch_size", o.patch_size)
+  self.image_size = window.pair(NAME, "image_size", o.image_size, 1)
+  self.patch_size = window.pair(NAME, "patch_size", o.patch_size, 1)
   for d = 1, 2 do
     if self.image_size[d] % self.patch_size[d] ~= 0 then
       check.fail("%s: image_size must be a multiple of patch_size, got %d " ..

@@ -38,7 +38,6 @@ local EPSILON <const> = {float32 = 2.0 ^ -23, float64 = 2.0 ^ -52}
 function Adafactor:check_group(group)
   local name <const> = "Adafactor"
   settings.positive(name, group, "weight_decay")
-  settings.flags(name, group, "maximize")
   if check.number(name, "beta2_decay", group.beta2_decay) > 0 then
     check.fail("Adafactor: beta2_decay must be at most 0, got %g",
       group.beta2_decay)

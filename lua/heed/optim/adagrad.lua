@@ -25,7 +25,6 @@ local Adagrad = Optimizer.extend("Adagrad", {
 function Adagrad:check_group(group)
   settings.positive("Adagrad", group, "lr_decay", "weight_decay",
     "initial_accumulator_value", "eps")
-  settings.flags("Adagrad", group, "maximize")
 end
 
 function Adagrad:start(group, p)

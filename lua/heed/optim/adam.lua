@@ -27,7 +27,6 @@ local function make(name, weight_decay, decoupled)
   function class:check_group(group)
     settings.betas(name, group)
     settings.positive(name, group, "eps", "weight_decay")
-    settings.flags(name, group, "amsgrad", "maximize")
   end
 
   function class:used(group) return group.amsgrad and self.keys or PLAIN end
@@ -65,6 +64,7 @@ adam.Adam = make("Adam", 0.0, false)
 -- @function AdamW
 -- @tparam table params list of tensors or of groups
 -- @tparam[opt] table options
+-- @usage local optimizer = optim.AdamW(net:parameters(), {weight_decay = 0.1})
 adam.AdamW = make("AdamW", 0.01, true)
 
 return adam

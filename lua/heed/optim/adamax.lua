@@ -26,7 +26,6 @@ local Adamax = Optimizer.extend("Adamax", {
 function Adamax:check_group(group)
   settings.betas("Adamax", group)
   settings.positive("Adamax", group, "eps", "weight_decay")
-  settings.flags("Adamax", group, "maximize")
 end
 
 function Adamax:update(group, tensors, step)

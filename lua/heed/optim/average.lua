@@ -66,7 +66,10 @@ function Average:copy_to() copy_all(self.params, self.averages) end
 -- back afterwards, also when it raises.
 -- @tparam function f
 -- @return what f returns
--- @usage local loss = average:use(function() return evaluate(net) end)
+-- @usage
+-- local average = optim.ExponentialMovingAverage(net:parameters())
+-- average:update()
+-- local y = average:use(function() return net(heed.randn(2, 4)) end)
 function Average:use(f, ...)
   check.callable("use", "f", f)
   local kept = {}

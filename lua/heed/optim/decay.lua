@@ -29,6 +29,7 @@ end
 -- @param optimizer
 -- @tparam integer step_size
 -- @tparam[opt] table options `gamma`, 0.1 by default
+-- @usage optim.StepLR(optimizer, 30, {gamma = 0.5})
 function decay.StepLR(optimizer, step_size, options)
   check.integer("StepLR", "step_size", step_size, 1)
   local o = check.options("StepLR", options, {gamma = 0.1})
@@ -136,6 +137,7 @@ end
 -- @param optimizer
 -- @tparam integer T_max
 -- @tparam[opt] table options `eta_min`, 0 by default
+-- @usage optim.CosineAnnealingLR(optimizer, 100, {eta_min = 1e-5})
 function decay.CosineAnnealingLR(optimizer, T_max, options)
   check.integer("CosineAnnealingLR", "T_max", T_max, 1)
   local o = check.options("CosineAnnealingLR", options, {eta_min = 0.0})

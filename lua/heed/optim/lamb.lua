@@ -27,7 +27,6 @@ local LAMB = Optimizer.extend("LAMB", {
 function LAMB:check_group(group)
   settings.betas("LAMB", group)
   settings.positive("LAMB", group, "eps", "weight_decay")
-  settings.flags("LAMB", group, "maximize")
 end
 
 function LAMB:update(group, tensors, step)

@@ -25,7 +25,6 @@ local Lion = Optimizer.extend("Lion", {
 function Lion:check_group(group)
   settings.betas("Lion", group)
   settings.positive("Lion", group, "weight_decay")
-  settings.flags("Lion", group, "maximize")
 end
 
 -- The formula is the same at every step.

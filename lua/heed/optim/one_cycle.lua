@@ -40,8 +40,6 @@ local function read(options, groups)
     check.fail('%s: anneal_strategy must be "cos" or "linear", got %s', NAME,
       check.show(o.anneal_strategy))
   end
-  check.kind(NAME, "cycle_momentum", o.cycle_momentum, "boolean")
-  check.kind(NAME, "three_phase", o.three_phase, "boolean")
   for _, key in ipairs {"base_momentum", "max_momentum"} do
     o[key] = Schedule.each_group(NAME, key, o[key], groups, 0)
   end

@@ -220,8 +220,10 @@ end
 --- Settings and state, for saving. Tensors share memory with the optimiser's.
 -- @treturn table `settings`: numbers, strings and lists only (JSON can hold
 -- them); `tensors`: by names such as `1.exp_avg`, the first parameter's
--- @usage local state = optimizer:state_dict()
--- heed.save_safetensors("adam.safetensors", state.tensors)
+-- @usage
+-- local path, state = os.tmpname(), optimizer:state_dict()
+-- heed.save_safetensors(path, state.tensors)
+-- os.remove(path)
 function Optimizer:state_dict()
   local settings = {kind = self.__name, groups = {}, steps = {}}
   for g, group in ipairs(self.groups) do

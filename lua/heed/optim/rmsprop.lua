@@ -28,7 +28,6 @@ local RMSprop = Optimizer.extend("RMSprop", {
 function RMSprop:check_group(group)
   settings.positive("RMSprop", group, "alpha", "eps", "weight_decay",
     "momentum")
-  settings.flags("RMSprop", group, "centered", "maximize")
 end
 
 function RMSprop:used(group)

@@ -9,11 +9,6 @@ function settings.positive(name, group, ...)
   for _, key in ipairs {...} do check.number(name, key, group[key], 0) end
 end
 
---- Raises unless these settings are booleans.
-function settings.flags(name, group, ...)
-  for _, key in ipairs {...} do check.kind(name, key, group[key], "boolean") end
-end
-
 --- Raises unless `betas` are two numbers of at least 0 and below 1; the group
 -- gets a list of its own.
 function settings.betas(name, group)

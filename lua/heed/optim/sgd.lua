@@ -28,7 +28,6 @@ local SGD = Optimizer.extend("SGD", {
 
 function SGD:check_group(group)
   settings.positive("SGD", group, "momentum", "weight_decay")
-  settings.flags("SGD", group, "nesterov", "maximize")
   check.number("SGD", "dampening", group.dampening)
   if group.nesterov and (group.momentum == 0 or group.dampening ~= 0) then
     check.fail("SGD: nesterov needs a momentum and no dampening, got %g " ..

@@ -10,6 +10,7 @@ local schedules = {}
 -- base * min(s / warmup, sqrt(warmup / s)) in step s, counted from 1.
 -- @param optimizer
 -- @tparam integer warmup
+-- @usage optim.WarmupInverseSqrtLR(optimizer, 400)
 function schedules.WarmupInverseSqrtLR(optimizer, warmup)
   check.integer("WarmupInverseSqrtLR", "warmup", warmup, 1)
   return Schedule.new("WarmupInverseSqrtLR", optimizer, function(t, base)
@@ -23,6 +24,7 @@ end
 -- @param optimizer
 -- @tparam integer warmup
 -- @tparam integer total
+-- @usage optim.WarmupLinearLR(optimizer, 100, 1000)
 function schedules.WarmupLinearLR(optimizer, warmup, total)
   check.integer("WarmupLinearLR", "warmup", warmup, 0)
   check.integer("WarmupLinearLR", "total", total, warmup + 1)

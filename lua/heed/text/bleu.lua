@@ -166,8 +166,6 @@ local function read_options(options)
   o.smooth_value = check.number("bleu", "smooth_value", o.smooth_value or
     SMOOTH_VALUES[o.smooth] or 0, 0)
   o.max_order = check.integer("bleu", "max_order", o.max_order, 1)
-  check.kind("bleu", "effective_order", o.effective_order, "boolean")
-  check.kind("bleu", "lowercase", o.lowercase, "boolean")
   local tokenize <const> = TOKENIZERS[o.tokenize]
   o.tokenize_text = o.lowercase and function(s)
     return tokenize(normal.lower(s))

@@ -126,7 +126,6 @@ function BPE.train(texts, options)
   })
   local size = check.integer("BPE.train", "vocab_size", o.vocab_size)
   local least = check.integer("BPE.train", "min_frequency", o.min_frequency, 1)
-  check.kind("BPE.train", "byte_fallback", o.byte_fallback, "boolean")
   local fault = pieces.specials_fault(o.specials, o.byte_fallback)
   if fault then error("BPE.train: specials" .. fault, 2) end
 
@@ -225,7 +224,8 @@ end
 --- Returns the ids of a text, a list of integers from 1. Nothing is added at
 -- the ends.
 -- @tparam string text any bytes; what is not UTF-8 is spelt by byte tokens
--- @usage local ids = bpe:encode("a small text")
+-- @usage local bpe = heed.text.BPE.train {"a small text"}
+-- local ids = bpe:encode("a small text")
 function BPE:encode(text)
   self:check_text("encode", text)
   local ids = {}
@@ -241,17 +241,7 @@ end
 -- @param ids a list, or an int64 tensor with one dimension
 -- @raise on an id outside the vocabulary
 function BPE:decode(ids)
-  ids = self:read_ids(ids)
-  local parts = {}
-  for i = 1, #ids do
-    local id = self:check_id(ids, i)
-    if id > self.last_byte then
-      parts[#parts + 1] = self.list[id]
-    elseif id >= self.first_byte then
-      parts[#parts + 1] = string.char(id - self.first_byte)
-    end
-  end
-  local text = unicode.repair(table.concat(parts))
+  local text = unicode.repair(self:bytes_of(ids))
   return (text:gsub(pieces.BOUNDARY, " "):gsub("^ ", ""))
 end
 

@@ -59,7 +59,6 @@ function Characters.train(texts, options)
     check.fail('%s: unit must be "codepoint" or "grapheme", got %s', func,
       check.show(o.unit))
   end
-  check.kind(func, "byte_fallback", o.byte_fallback, "boolean")
   local least <const> = check.integer(func, "min_frequency", o.min_frequency, 1)
   local fault <const> = pieces.specials_fault(o.specials, o.byte_fallback)
   if fault then check.fail("%s: specials%s", func, fault) end
@@ -115,19 +114,7 @@ end
 -- @usage
 -- local t = heed.text.Characters.train({"ab"})
 -- return t:decode(t:encode("cab")) --> cab
-function Characters:decode(ids)
-  ids = self:read_ids(ids)
-  local parts = {}
-  for i = 1, #ids do
-    local id <const> = self:check_id(ids, i)
-    if id > self.last_byte then
-      parts[#parts + 1] = self.list[id]
-    elseif id >= self.first_byte then
-      parts[#parts + 1] = string.char(id - self.first_byte)
-    end
-  end
-  return table.concat(parts)
-end
+function Characters:decode(ids) return self:bytes_of(ids) end
 
 function Characters:__tostring()
   return ("Characters(%d ids: %d specials, %d bytes, %d %ss)"):format(

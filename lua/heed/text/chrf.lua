@@ -124,9 +124,6 @@ local function read_options(options)
   o.char_order = check.integer("chrf", "char_order", o.char_order, 1)
   o.word_order = check.integer("chrf", "word_order", o.word_order, 0)
   check.number("chrf", "beta", o.beta, 0)
-  for _, key in ipairs {"lowercase", "whitespace", "eps_smoothing"} do
-    check.kind("chrf", key, o[key], "boolean")
-  end
   return o
 end
 

@@ -2,6 +2,7 @@
 
 local cjson = require "cjson"
 local check = require "heed.check"
+local read_file = require "heed.read_file"
 
 -- By the field `format` of their tables.
 local CLASSES <const> = {
@@ -20,11 +21,8 @@ local CLASSES <const> = {
 -- return heed.text.load(name):decode({261, 262}) --> ab
 local function load(path)
   check.kind("text.load", "path", path, "string")
-  local file <const>, reason = io.open(path, "rb")
-  if not file then return nil, "text.load: " .. reason end
-  local text <const>, fault = file:read("a")
-  file:close()
-  if not text then return nil, ("text.load: %s: %s"):format(path, fault) end
+  local text <const>, fault = read_file("text.load", path)
+  if not text then return nil, fault end
   local ok <const>, t = pcall(cjson.decode, text)
   if not ok or type(t) ~= "table" then
     return nil, ("text.load: %s: no JSON object: %s"):format(path,

@@ -62,6 +62,22 @@ function Tokenizer.read_ids(self, ids)
   return check.kind(name_of(self) .. ".decode", "ids", ids, "table")
 end
 
+--- Returns the bytes of ids, of a tokeniser whose tokens of single bytes have
+-- the ids `first_byte` to `last_byte`; specials, before them, add nothing.
+function Tokenizer.bytes_of(self, ids)
+  ids = self:read_ids(ids)
+  local parts = {}
+  for i = 1, #ids do
+    local id <const> = self:check_id(ids, i)
+    if id > self.last_byte then
+      parts[#parts + 1] = self.list[id]
+    elseif id >= self.first_byte then
+      parts[#parts + 1] = string.char(id - self.first_byte)
+    end
+  end
+  return table.concat(parts)
+end
+
 --- Returns the text; raises unless it is a string.
 function Tokenizer.check_text(self, method, text)
   return check.kind(name_of(self) .. "." .. method, "text", text, "string")

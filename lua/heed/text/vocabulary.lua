@@ -22,19 +22,6 @@ local function new(words, n)
   return self
 end
 
--- What is wrong with a list of distinct strings, none of which is in `seen`, or
--- nil. Adds them to `seen`.
-local function distinct_fault(list, seen)
-  local _, fault = check.list(list, "string")
-  if fault then return fault end
-  for i, word in ipairs(list) do
-    if seen[word] then
-      return ("[%d]: %s is there twice"):format(i, check.show(word))
-    end
-    seen[word] = true
-  end
-end
-
 -- How often each token occurs. Called by build: level 3 is its caller.
 local function count_tokens(lists)
   local count = {}
@@ -72,7 +59,7 @@ function Vocabulary.build(lists, options)
   local least = check.integer("Vocabulary.build", "min_frequency",
     o.min_frequency, 1)
   local special = {}
-  local fault = distinct_fault(o.specials, special)
+  local fault = Tokenizer.distinct_fault(o.specials, special)
   if fault then error("Vocabulary.build: specials" .. fault, 2) end
   local size = math.maxinteger
   if o.max_size ~= nil then
@@ -193,9 +180,9 @@ local function table_fault(t)
       check.show(t.version))
   end
   local seen = {}
-  local fault = distinct_fault(t.specials, seen)
+  local fault = Tokenizer.distinct_fault(t.specials, seen)
   if fault then return "specials" .. fault end
-  fault = distinct_fault(t.words, seen)
+  fault = Tokenizer.distinct_fault(t.words, seen)
   if fault then return "words" .. fault end
   if next(seen) == nil then return "words must hold a string, got none" end
 end

@@ -7,8 +7,8 @@
 -- The ids are those of BERT's own tokeniser plus 1: line i of vocab.txt is i.
 
 local check = require "heed.check"
-local merges = require "heed.text.merges"
-local order = require "heed.text.order"
+local learn = require "heed.text.wordpiece_learn"
+local read_file = require "heed.read_file"
 local Tokenizer = require "heed.text.tokenizer"
 local unicode = require "heed.core".unicode
 
@@ -43,9 +43,8 @@ local function new(list, o)
   return self
 end
 
--- Checks lowercase and strip_accents, whose default is lowercase.
+-- Checks strip_accents, whose default is lowercase.
 local function check_case(func, o)
-  check.kind(func, "lowercase", o.lowercase, "boolean")
   if o.strip_accents == nil then o.strip_accents = o.lowercase end
   check.kind(func, "strip_accents", o.strip_accents, "boolean")
 end
@@ -105,13 +104,8 @@ function WordPiece.from_vocab(vocabulary, options)
     table.move(vocabulary, 1, #vocabulary, 1, list)
   else
     check.kind(func, "vocabulary", vocabulary, "string")
-    local file <const>, reason = io.open(vocabulary, "rb")
-    if not file then return nil, func .. ": " .. reason end
-    local text <const>, fault = file:read("a")
-    file:close()
-    if not text then
-      return nil, ("%s: %s: %s"):format(func, vocabulary, fault)
-    end
+    local text <const>, fault = read_file(func, vocabulary)
+    if not text then return nil, fault end
     for line in text:gmatch("([^\n]*)\n?") do
       list[#list + 1] = (line:gsub("\r$", ""))
     end
@@ -126,18 +120,6 @@ function WordPiece.from_vocab(vocabulary, options)
   return nil, ("%s: %s: %s"):format(func, vocabulary, fault)
 end
 
--- -- learning ----------------------------------------------------------------
-
--- The characters of a word as tokens: all but the first with the prefix.
-local function spelt(word)
-  local list <const> = unicode.characters(word)
-  for i = 2, #list do list[i] = PREFIX .. list[i] end
-  return list
-end
-
--- Tokens a and b as one.
-local function join(a, b) return a .. b:sub(#PREFIX + 1) end
-
 --- Returns a tokeniser learnt from texts: the specials, the characters (those
 -- that go on with a word have tokens of their own), then, as for byte pairs,
 -- the most frequent pair of neighbours becomes one token until there are
@@ -150,8 +132,8 @@ local function join(a, b) return a .. b:sub(#PREFIX + 1) end
 -- @treturn WordPiece
 -- @raise on a `vocab_size` that does not hold the specials and the characters
 -- @usage
--- local t = heed.text.WordPiece.train({"low lower lowest"}, {vocab_size = 17})
--- return table.concat(t:tokens("lower slow"), " ") --> low ##e ##r [UNK]
+-- local t = heed.text.WordPiece.train({"low lower lowest"}, {vocab_size = 15})
+-- return table.concat(t:tokens("lower slow"), " ") --> lowe ##r [UNK]
 function WordPiece.train(texts, options)
   local func <const> = "WordPiece.train"
   local o <const> = check.options(func, options, {
@@ -159,46 +141,10 @@ function WordPiece.train(texts, options)
     strip_accents = check.NONE, specials = SPECIALS,
   })
   check_case(func, o)
-  local size <const> = check.integer(func, "vocab_size", o.vocab_size, 1)
-  local least <const> = check.integer(func, "min_frequency", o.min_frequency, 1)
-  local is_special = {}
-  local fault <const> = Tokenizer.distinct_fault(o.specials, is_special)
-  if fault then check.fail("%s: specials%s", func, fault) end
-  if not is_special["[UNK]"] then
-    check.fail('%s: specials must hold "[UNK]"', func)
-  end
-  local count <const> = Tokenizer.count(func, texts, function(text)
-    return (unicode.bert_words(text, o.lowercase, o.strip_accents))
-  end)
-
-  local words, counts, seen, alphabet = {}, {}, {}, {}
-  for word in pairs(count) do words[#words + 1] = word end
-  table.sort(words, order.less)
-  for w, word in ipairs(words) do
-    counts[w] = count[word]
-    for _, token in ipairs(spelt(word)) do
-      if not seen[token] and not is_special[token] then
-        seen[token] = true
-        alphabet[#alphabet + 1] = token
-      end
-    end
-  end
-  table.sort(alphabet, order.less)
-  local list <const> = table.move(o.specials, 1, #o.specials, 1, {})
-  table.move(alphabet, 1, #alphabet, #list + 1, list)
-  if size < #list then
-    check.fail("%s: vocab_size must be at least %d (%d specials, %d "
-      .. "characters), got %d", func, #list, #o.specials, #alphabet, size)
-  end
-  local ids = {}
-  for id, token in ipairs(list) do ids[token] = id end
-  merges.learn(words, counts, function(word)
-    local symbols <const> = spelt(word)
-    for i, token in ipairs(symbols) do symbols[i] = ids[token] end
-    return symbols
-  end, list, size, least, join)
-  return new(list, {lowercase = o.lowercase, strip_accents = o.strip_accents,
-    specials = o.specials})
+  o.vocab_size = check.integer(func, "vocab_size", o.vocab_size, 1)
+  o.min_frequency = check.integer(func, "min_frequency", o.min_frequency, 1)
+  return new(learn(func, texts, o), {lowercase = o.lowercase,
+    strip_accents = o.strip_accents, specials = o.specials})
 end
 
 -- -- texts to ids ------------------------------------------------------------

@@ -47,7 +47,6 @@ function Words.train(texts, options)
     lowercase = false, min_frequency = 1, max_size = check.NONE,
     specials = {"<pad>", "<bos>", "<eos>", "<unk>"},
   })
-  check.kind(func, "lowercase", o.lowercase, "boolean")
   local fault <const> = pieces.specials_fault(o.specials, false)
   if fault then
     check.fail("%s: specials%s", func,

@@ -12,7 +12,7 @@ local fault = {}
 -- Does a value, or a tensor in it, hold NaN (or, with `infinite`, infinity)?
 local function holds(value, infinite)
   if check.is_tensor(value) then
-    if not value.dtype:find("float", 1, true) then return false end
+    if not check.is_float(value) then return false end
     return core.no_grad(function()
       local x = value:detach()
       local bad = infinite and x:isfinite():logical_not() or x:isnan()

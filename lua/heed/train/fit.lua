@@ -9,15 +9,13 @@
 
 local check = require "heed.check"
 local checkpoint = require "heed.train.checkpoint"
-local clip = require "heed.optim.clip"
-local core = require "heed.core"
 local display = require "heed.train.display"
-local fault = require "heed.train.fault"
 local loader = require "heed.train.loader"
 local read_options = require "heed.train.options"
+local steps = require "heed.train.steps"
 local validation = require "heed.train.validation"
 
-local pack <const>, unpack <const> = table.pack, table.unpack
+local pack <const> = table.pack
 
 local Run = {}
 Run.__index = Run
@@ -120,84 +118,6 @@ local function open(self)
   return next_batch, closing
 end
 
-local function place(self)
-  return ("in step %d (epoch %d, batch %d)"):format(self.step + 1, self.epoch,
-    self.batch)
-end
-
--- Computes the loss of the batch again, from the same random numbers.
-local function again(self, batch, before)
-  return function()
-    checkpoint.set_generators(self.generators, before)
-    return (self.options.loss(self.model, unpack(batch, 1, batch.n)))
-  end
-end
-
-local function forward_backward(self, batch)
-  local o = self.options
-  self.recompute = again(self, batch,
-    checkpoint.get_generators(self.generators))
-  local loss, more = o.loss(self.model, unpack(batch, 1, batch.n))
-  local value, count = validation.check_loss(loss, more)
-  if value ~= value or math.abs(value) == math.huge then
-    fail("the loss is %s %s: %s", value ~= value and "NaN" or value,
-      place(self), fault.explain(self.model, batch, value == value,
-        self.recompute))
-  end
-  if o.accumulate > 1 then loss = loss / o.accumulate end
-  loss:backward()
-  self.loss = value
-  self.loss_sum = self.loss_sum + value * count
-  self.loss_count = self.loss_count + count
-end
-
--- The parameters that the optimiser changes.
-local function trained(optimizer)
-  local list = {}
-  for _, group in ipairs(optimizer.groups) do
-    table.move(group.params, 1, #group.params, #list + 1, list)
-  end
-  return list
-end
-
--- The gradients of fewer batches than `accumulate`: the mean over those.
-local function scale_gradients(params, factor)
-  local _ <close> = core.no_grad()
-  for _, p in ipairs(params) do
-    local grad <close> = p.grad
-    if grad then grad:mul_(factor) end
-  end
-end
-
-local function clip_gradients(self, params)
-  local o = self.options
-  if o.clip_value then clip.clip_grad_value_(params, o.clip_value) end
-  if not o.clip_norm then return end
-  local norm = clip.clip_grad_norm_(params, o.clip_norm)
-  self.grad_norm = norm
-  if norm ~= norm or norm == math.huge then
-    fail("the norm of the gradients is %s %s: %s",
-      norm ~= norm and "NaN" or norm, place(self),
-      fault.explain_gradient(function() self.recompute():backward() end))
-  end
-end
-
-local function step(self)
-  local o = self.options
-  local params = trained(o.optimizer)
-  if self.pending < o.accumulate then
-    scale_gradients(params, o.accumulate / self.pending)
-  end
-  clip_gradients(self, params)
-  o.optimizer:step()
-  o.optimizer:zero_grad()
-  if o.schedule and o.schedule_every == "step" then o.schedule:step() end
-  self.step, self.pending = self.step + 1, 0
-  if o.on_step then o.on_step(self) end
-  if self.step >= o.max_steps then self:stop("max_steps") end
-  if self.step % o.checkpoint_every == 0 then self:save() end
-end
-
 local function run_batches(self)
   local next_batch, closing = open(self)
   local _ <close> = closing
@@ -205,10 +125,10 @@ local function run_batches(self)
     local batch = pack(next_batch())
     if batch[1] == nil then break end
     self.batch = self.batch + 1
-    forward_backward(self, batch)
+    steps.forward_backward(self, batch)
     self.pending = self.pending + 1
     local whole = self.pending == self.options.accumulate
-    if whole then step(self) end
+    if whole then steps.step(self) end
     display.update(self)
     if whole and self.stopped then return end
   end
@@ -220,7 +140,7 @@ local function train_epoch(self)
   self.epoch = self.epochs_done + 1
   if not self.drained then run_batches(self) end
   if self.batch == 0 then fail("epoch %d has no batch", self.epoch) end
-  if self.pending > 0 then step(self) end
+  if self.pending > 0 then steps.step(self) end
 end
 
 -- -- after an epoch ----------------------------------------------------------

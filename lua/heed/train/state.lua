@@ -13,6 +13,7 @@
 local cjson = require "cjson".new()
 local check = require "heed.check"
 local core = require "heed.core"
+local hex = require "heed.hex"
 
 local state = {}
 
@@ -23,12 +24,8 @@ local LARGEST <const> = 10 ^ 14
 
 -- -- values as JSON ----------------------------------------------------------
 
-local function hex(bytes)
-  return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
-end
-
 local function pack_string(s)
-  if not core.unicode.valid(s) then return "#" .. hex(s) end
+  if not core.unicode.valid(s) then return "#" .. hex.encode(s) end
   return s:find(MARKS) and "'" .. s or s
 end
 
@@ -80,12 +77,7 @@ local special <const> = {
 
 local unpackers <const> = {
   ["="] = function(text) return special[text] or tonumber(text) end,
-  ["#"] = function(text)
-    if #text % 2 == 1 or text:find("%X") then return nil end
-    return (text:gsub("..", function(d)
-      return string.char(tonumber(d, 16))
-    end))
-  end,
+  ["#"] = hex.decode,
   ["'"] = function(text) return text end,
   ["@"] = function(text, tensors) return tensors[text] end,
 }

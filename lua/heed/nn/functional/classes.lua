@@ -31,10 +31,6 @@ local function weights_of(func, weight, x)
   return weight:reshape(shape)
 end
 
-local function is_float(t)
-  return check.is_tensor(t) and t.dtype:find("float") ~= nil
-end
-
 -- Cross-entropy where the targets are probabilities of all classes.
 local function soft_cross_entropy(x, target, weight, smoothing, how)
   local name <const> = "cross_entropy"
@@ -79,7 +75,7 @@ end
 -- F.cross_entropy(heed.tensor {{2.0, 0.0}}, heed.tensor {{0.5, 0.5}})
 -- --> 1.1269
 function F.cross_entropy(x, target, ...)
-  if not is_float(target) or not check.is_tensor(x) or
+  if not check.is_float(target) or not check.is_tensor(x) or
     target.ndim ~= x.ndim then
     return ops.cross_entropy(x, target, ...)
   end

@@ -12,8 +12,9 @@ local CTC <const> = {blank = 1, reduction = "mean", zero_infinity = false}
 
 -- Numbers as an int64 tensor of one dimension.
 local function lengths(name, value)
-  if type(value) == "table" or math.type(value) then
-    value = core.tensor(value, {dtype = "int64"})
+  if math.type(value) then value = {value} end
+  if type(value) == "table" then
+    value = check.integers("ctc_loss", name, value)
   end
   check.tensor("ctc_loss", name, value)
   return value.ndim == 0 and ops.unsqueeze(value, 1) or value

@@ -11,6 +11,7 @@ local F = {}
 local NAME <const> = "linear_attention"
 local OPTIONS <const> = {
   causal = true, feature = true, eps = true, key_mask = true,
+  valid_lens = true,
 }
 
 -- A function, or nothing where the fused op does it.
@@ -41,6 +42,37 @@ local function check_mask(key_mask)
   if check.is_tensor(key_mask) and key_mask.dtype == "bool" then return end
   check.fail("%s: key_mask must be a bool tensor, true where attending is " ..
     "allowed, got %s", NAME, check.show(key_mask))
+end
+
+-- Lengths [..] of k [.. H Tk D] as a mask [.. Tk].
+local function lens_mask(lens, k)
+  if type(lens) == "table" then
+    lens = check.integers(NAME, "valid_lens", lens)
+  end
+  check.tensor(NAME, "valid_lens", lens)
+  local tk <const>, want <const> = k:size(-2), {}
+  for d = 1, k.ndim - 3 do want[d] = k:size(d) end
+  if lens.dtype ~= "int64" or
+     check.shape(lens.shape) ~= check.shape(want) then
+    check.fail("%s: valid_lens must be int64 %s, one number a sequence, got " ..
+      "%s %s", NAME, check.shape(want), lens.dtype, check.shape(lens.shape))
+  end
+  for _, n in ipairs(lens:numel() > 0 and
+    {ops.amin(lens):item(), ops.amax(lens):item()} or {}) do
+    if n < 0 or n > tk then
+      check.fail("%s: valid_lens must lie in 0..%d, the number of keys, got %d",
+        NAME, tk, n)
+    end
+  end
+  return ops.le(ops.arange(1, tk), ops.unsqueeze(lens, -1))
+end
+
+-- What key_mask and valid_lens allow together, or nil.
+local function read_masks(o, k)
+  if o.key_mask ~= nil then check_mask(o.key_mask) end
+  if o.valid_lens == nil then return o.key_mask end
+  local seen <const> = lens_mask(o.valid_lens, k)
+  return o.key_mask == nil and seen or ops.logical_and(o.key_mask, seen)
 end
 
 -- Each key's row of a [.. Tk D], or `fill` where the mask leaves it out.
@@ -83,6 +115,8 @@ end
 --   tensor [.. T D] that gives one [.. T F], not negative
 -- * `key_mask`: bool tensor that broadcasts to [.. Tk], the dimensions before
 --   the last three of k (its heads left out); **true = may attend**
+-- * `valid_lens`: int64 tensor or list [..]: only the first so many keys are
+--   seen
 -- * `eps`: added to the sums that are divided by, 1e-6 by default
 -- @return float tensor [.. Tq Dv]
 -- @raise for an unknown option, and when shapes do not fit
@@ -99,11 +133,8 @@ function F.linear_attention(q, k, v, options)
   end
   local phi = read_feature(o.feature)
   local eps = check.number(NAME, "eps", o.eps or 1e-6, 0)
-  local mask <const> = o.key_mask
-  if mask ~= nil then
-    check_mask(mask)
-    v = keep(v, mask, 0)
-  end
+  local mask <const> = read_masks(o, k)
+  if mask ~= nil then v = keep(v, mask, 0) end
   if phi then
     q, k = phi(q), phi(k)
     return weigh(q, mask and keep(k, mask, 0) or k, v, eps, o.causal)

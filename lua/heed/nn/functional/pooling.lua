@@ -7,15 +7,17 @@ local window = require "heed.nn.window"
 local ops <const> = core.ops
 
 local MAX <const> = {
-  stride = true, padding = true, dilation = true, ceil_mode = true,
-  return_indices = true,
+  stride = check.NONE, padding = 0, dilation = 1, ceil_mode = false,
+  return_indices = false,
 }
 local AVG <const> = {
-  stride = true, padding = true, ceil_mode = true, count_include_pad = true,
-  divisor_override = true,
+  stride = check.NONE, padding = 0, ceil_mode = false,
+  count_include_pad = true, divisor_override = check.NONE,
 }
-local ADAPTIVE <const> = {return_indices = true}
-local UNPOOL <const> = {stride = true, padding = true, output_size = true}
+local ADAPTIVE <const> = {return_indices = false}
+local UNPOOL <const> = {
+  stride = check.NONE, padding = 0, output_size = check.NONE,
+}
 
 local F = {}
 
@@ -24,7 +26,7 @@ local function read(func, kernel, o, ndim)
   kernel = window.pair(func, "kernel", kernel, 1, ndim, 1)
   local stride = o.stride == nil and kernel or
     window.pair(func, "stride", o.stride, 1, ndim, 1)
-  local padding = window.pair(func, "padding", o.padding or 0, 0, ndim, 0)
+  local padding = window.pair(func, "padding", o.padding, 0, ndim, 0)
   local dilation = window.pair(func, "dilation", o.dilation or 1, 1, ndim, 1)
   for d = 1, 2 do
     local most = (dilation[d] * (kernel[d] - 1) + 1) // 2
@@ -36,40 +38,31 @@ local function read(func, kernel, o, ndim)
   return kernel, stride, padding, dilation
 end
 
-local function flag(func, name, value, default)
-  if value == nil then return default end
-  return check.kind(func, name, value, "boolean")
-end
-
 local function fit(func, x, kernel, padding, dilation, ndim)
   window.fit(func, {x:size(3), x:size(4)}, kernel,
     {padding[1], padding[2], padding[1], padding[2]}, dilation, ndim)
 end
 
 local function max_pool(func, x, kernel, options, ndim)
-  check.keys(func, options, MAX)
-  local o <const> = options or {}
-  local ceil = flag(func, "ceil_mode", o.ceil_mode, false)
+  local o <const> = check.options(func, options, MAX)
   local image, back = window.images(func, x, ndim)
   local size, stride, padding, dilation = read(func, kernel, o, ndim)
   fit(func, image, size, padding, dilation, ndim)
-  local y, at = ops.max_pool(image, size, stride, padding, dilation, ceil)
+  local y, at = ops.max_pool(image, size, stride, padding, dilation,
+    o.ceil_mode)
   if o.return_indices then return back(y), back(at) end
   return back(y)
 end
 
 local function avg_pool(func, x, kernel, options, ndim)
-  check.keys(func, options, AVG)
-  local o <const> = options or {}
-  local ceil = flag(func, "ceil_mode", o.ceil_mode, false)
-  local count = flag(func, "count_include_pad", o.count_include_pad, true)
+  local o <const> = check.options(func, options, AVG)
   local divisor = o.divisor_override == nil and 0 or
     check.integer(func, "divisor_override", o.divisor_override, 1)
   local image, back = window.images(func, x, ndim)
   local size, stride, padding, dilation = read(func, kernel, o, ndim)
   fit(func, image, size, padding, dilation, ndim)
-  return back(ops.avg_pool(image, size, stride, padding, ceil, count,
-    divisor))
+  return back(ops.avg_pool(image, size, stride, padding, o.ceil_mode,
+    o.count_include_pad, divisor))
 end
 
 --- Returns the largest element of each window of lines, as `F.max_pool2d` of
@@ -135,7 +128,7 @@ end
 -- -- as many windows as are asked for ----------------------------------------
 
 local function adaptive(func, op, x, size, options, ndim)
-  check.keys(func, options, ADAPTIVE)
+  local o <const> = check.options(func, options, ADAPTIVE)
   local image, back = window.images(func, x, ndim)
   size = window.pair(func, "size", size, 0, ndim, 1)
   if image:size(3) * image:size(4) == 0 then
@@ -143,7 +136,7 @@ local function adaptive(func, op, x, size, options, ndim)
       check.shape(x.shape))
   end
   local y, at = op(image, size)
-  if options and options.return_indices then return back(y), back(at) end
+  if o.return_indices then return back(y), back(at) end
   return back(y)
 end
 
@@ -206,8 +199,7 @@ end
 -- -- back --------------------------------------------------------------------
 
 local function unpool(func, x, index, kernel, options, ndim)
-  check.keys(func, options, UNPOOL)
-  local o <const> = options or {}
+  local o <const> = check.options(func, options, UNPOOL)
   local image, back = window.images(func, x, ndim)
   local at <const> = window.images(func, index, ndim)
   local size, stride, padding = read(func, kernel, o, ndim)
