@@ -297,6 +297,10 @@ describe("convolution layers", function()
       "got 0", message(nn.ConvTranspose1d, 3, 4, 0))
     assert.equal("Conv2d: kernel must be an integer or {down, across}, got " ..
       "a list of 3", message(nn.Conv2d, 3, 4, {1, 2, 3}))
+    assert.equal("Conv2d: kernel must be an integer or {down, across}, got " ..
+      "nil", message(nn.Conv2d, 3, 4))
+    assert.equal("Conv2d: kernel must be an integer of at least 1, got 2.5",
+      message(nn.Conv2d, 3, 4, 2.5))
   end)
 
   it("name themselves in messages", function()

@@ -202,8 +202,8 @@ describe("a schedule", function()
       "least 4, got 3", message(optim.SequentialLR, optimizer,
         {part, part, part}, {3, 3}))
     assert.equal("SequentialLR: schedules[2] must be a schedule of steps, " ..
-      "got a table", message(optim.SequentialLR, optimizer, {part, plateau},
-        {3}))
+      "got a ReduceLROnPlateau", message(optim.SequentialLR, optimizer,
+        {part, plateau}, {3}))
     assert.equal("SequentialLR: schedules[1] is of another optimiser",
       message(optim.SequentialLR, sgd(1), {part}, {}))
     assert.equal("ChainedScheduler: schedules must be a table, got 3",
