@@ -245,8 +245,8 @@ describe("an optimiser", function()
       local class = net.__name
       assert.equal("Adam: params must be a list of tensors, got a " .. class ..
         "; its parameters() is one", message(optim.Adam, net))
-      assert.equal("clip_grad_norm_: params must be a list of tensors, got a " ..
-        class .. "; its parameters() is one",
+      assert.equal("clip_grad_norm_: params must be a list of tensors, got " ..
+        "a " .. class .. "; its parameters() is one",
         message(optim.clip_grad_norm_, net, 1))
       assert.equal("StochasticWeightAverage: params must be a list of " ..
         "tensors, got a " .. class .. "; its parameters() is one",
