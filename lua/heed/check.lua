@@ -55,7 +55,7 @@ end
 
 --- How a value reads in a message: text in quotes, cut when long and with what
 -- does not print escaped; whole numbers as such; tensors with dtype and shape;
--- of other values the type.
+-- of objects the class, of other values the type.
 function check.show(value)
   if check.is_tensor(value) then
     return ("tensor %s %s"):format(value.dtype, check.shape(value.shape))
@@ -74,7 +74,9 @@ function check.show(value)
   if value ~= value then return "nan" end -- of either sign
   if kind == "number" then return tostring(math.tointeger(value) or value) end
   if kind == "nil" or kind == "boolean" then return tostring(value) end
-  return "a " .. kind
+  local meta = kind == "table" and debug.getmetatable(value)
+  local name = type(meta) == "table" and rawget(meta, "__name") or kind
+  return (name:find("^[AEIOUaeiou]") and "an " or "a ") .. name
 end
 
 --- Returns `value` when it is of a Lua type, such as "string"; raises if not.

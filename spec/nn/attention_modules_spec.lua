@@ -169,6 +169,34 @@ describe("LinearAttention", function()
     near(relu(x), layer.out_proj(y:transpose(2, 3):flatten(-2, -1)), 1e-12)
   end)
 
+  it("shows and keeps weights when asked", function()
+    local layer = nn.LinearAttention(8, 2):to "float64"
+    local x = float64(2, 5, 8)
+    local q, k = heed.core.ops.split_qkv(heed.core.ops.linear(x,
+      layer.in_proj_weight, layer.in_proj_bias), 2)
+    local products = (F.elu(q) + 1):matmul((F.elu(k) + 1):transpose())
+    local keep = heed.tensor {{true, true, false, true, true},
+      {true, false, false, false, false}}
+    local seen = {{}, {causal = true}, {key_mask = keep}}
+    for i, p in ipairs {products, products:tril(),
+      products * keep:reshape(2, 1, 1, 5):to "float64"} do
+      local options = seen[i]
+      local y = layer(x, options)
+      assert.is_nil(layer.attention_weights)
+      options.need_weights = true
+      local again, w = layer(x, options)
+      near(again, y, 0)
+      assert.equal(w, layer.attention_weights)
+      near(w, p / (p:sum(-1, true) + 1e-6), 1e-12)
+    end
+    local _, w = layer(x[1], {need_weights = true})
+    assert.same({2, 5, 5}, w.shape)
+
+    local plain = nn.LinearAttention(8, {plain = true}):to "float64"
+    local y, scores = plain(x, {need_weights = true})
+    near(scores:matmul(x), y, 1e-12)
+  end)
+
   it("draws as MultiHeadAttention does", function()
     heed.manual_seed(3)
     local a = nn.MultiHeadAttention(8, 2):state_dict()

@@ -251,13 +251,21 @@ describe("convolution layers", function()
     assert.same({6}, layer.bias.shape)
     assert.same({2, 6, 5, 5}, layer(heed.randn(2, 4, 5, 4)).shape)
     assert.is_nil(nn.Conv2d(1, 1, 1, {bias = false}).bias)
-    assert.equal("Conv2d(4, 6, 3x2): weight [6 2 3 2], bias [6] = 78",
-      tostring(layer))
+    assert.equal("Conv2d(4, 6, 3x2, padding = 1, groups = 2): " ..
+      "weight [6 2 3 2], bias [6] = 78", tostring(layer))
+    assert.equal("Conv2d(4, 4, 1x1): weight [4 4 1 1], bias [4] = 20",
+      tostring(nn.Conv2d(4, 4, 1)))
+    assert.equal("2, 2, 3x3, padding = same, dilation = 2, " ..
+      "padding_mode = reflect", nn.Conv2d(2, 2, 3, {padding = "same",
+        dilation = 2, padding_mode = "reflect"}):extra())
+    assert.equal("2, 2, 3x3, stride = 2x1, output_padding = 1x0",
+      nn.ConvTranspose2d(2, 2, 3, {stride = {2, 1},
+        output_padding = {1, 0}}):extra())
     local line = nn.Conv1d(4, 6, 3, {groups = 2, stride = 2})
     assert.same({6, 2, 3}, line.weight.shape)
     assert.same({2, 6, 4}, line(heed.randn(2, 4, 9)).shape)
-    assert.equal("Conv1d(4, 6, 3): weight [6 2 3], bias [6] = 42",
-      tostring(line))
+    assert.equal("Conv1d(4, 6, 3, stride = 2, groups = 2): " ..
+      "weight [6 2 3], bias [6] = 42", tostring(line))
     local back = nn.ConvTranspose2d(4, 6, {3, 2}, {groups = 2, stride = 2})
     assert.same({4, 3, 3, 2}, back.weight.shape)
     assert.same({1, 6, 9, 8}, back(heed.randn(1, 4, 4, 4)).shape)
@@ -297,6 +305,10 @@ describe("convolution layers", function()
       "got 0", message(nn.ConvTranspose1d, 3, 4, 0))
     assert.equal("Conv2d: kernel must be an integer or {down, across}, got " ..
       "a list of 3", message(nn.Conv2d, 3, 4, {1, 2, 3}))
+    assert.equal("Conv2d: kernel must be an integer or {down, across}, got " ..
+      "nil", message(nn.Conv2d, 3, 4))
+    assert.equal("Conv2d: kernel must be an integer of at least 1, got 2.5",
+      message(nn.Conv2d, 3, 4, 2.5))
   end)
 
   it("name themselves in messages", function()

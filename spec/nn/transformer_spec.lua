@@ -232,6 +232,15 @@ describe("a transformer", function()
     end
   end)
 
+  it("wants a memory", function()
+    local layer = nn.TransformerDecoderLayer(8, 2, {dim_feedforward = 8})
+    assert.equal("TransformerDecoderLayer: memory must be a tensor, got nil",
+      message(layer, heed.ones(1, 3, 8)))
+    assert.equal("TransformerDecoder: memory must be a tensor, got a table",
+      message(nn.TransformerDecoder(layer, 0), heed.ones(1, 3, 8),
+        {causal = true}))
+  end)
+
   it("names what it does not know", function()
     local t = make {}
     local said = message(function()

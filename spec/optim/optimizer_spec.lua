@@ -240,6 +240,21 @@ describe("an optimiser", function()
   it("refuses parameters that cannot be trained", function()
     local p = parameter {1.}
     assert.equal("Adam: params is empty", message(optim.Adam, {}))
+    for _, net in ipairs {heed.nn.Linear(2, 2),
+      heed.nn.Sequential(heed.nn.Linear(2, 2))} do
+      local class = net.__name
+      assert.equal("Adam: params must be a list of tensors, got a " .. class ..
+        "; its parameters() is one", message(optim.Adam, net))
+      assert.equal("clip_grad_norm_: params must be a list of tensors, got " ..
+        "a " .. class .. "; its parameters() is one",
+        message(optim.clip_grad_norm_, net, 1))
+      assert.equal("StochasticWeightAverage: params must be a list of " ..
+        "tensors, got a " .. class .. "; its parameters() is one",
+        message(optim.StochasticWeightAverage, net))
+      assert.equal("Adam: params must be a list of tensors, got a " .. class ..
+        "; its parameters() is one", message(optim.Adam, {{params = net}}))
+    end
+    assert.equal(1, #optim.Adam(heed.nn.ParameterList {p}).groups[1].params)
     assert.equal("Adam: params[1] must be a tensor, got 3",
       message(optim.Adam, {3}))
     assert.equal("Adam: params[1] must be a float32 or float64 tensor " ..

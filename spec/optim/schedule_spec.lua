@@ -60,6 +60,15 @@ describe("a schedule", function()
     assert.is_near(0.95, optimizer.groups[1].momentum, 1e-12)
     near({0.25, 0.625, 1, 0.5625, 0.125}, rates(schedule, 5))
     assert.is_near(0.95, optimizer.groups[1].momentum, 1e-12)
+  end)
+
+  it("lets a loop of total_steps steps call step after each", function()
+    local optimizer = sgd(1)
+    local schedule = optim.OneCycleLR(optimizer, {max_lr = 1, total_steps = 5,
+      div_factor = 4, final_div_factor = 2})
+    for _ = 1, 5 do schedule:step() end
+    assert.is_near(0.125, optimizer.groups[1].lr, 1e-12)
+    assert.is_near(0.95, optimizer.groups[1].momentum, 1e-12)
     assert.equal("OneCycleLR: step 6 is behind total_steps 5",
       message(schedule.step, schedule))
   end)
@@ -193,8 +202,8 @@ describe("a schedule", function()
       "least 4, got 3", message(optim.SequentialLR, optimizer,
         {part, part, part}, {3, 3}))
     assert.equal("SequentialLR: schedules[2] must be a schedule of steps, " ..
-      "got a table", message(optim.SequentialLR, optimizer, {part, plateau},
-        {3}))
+      "got a ReduceLROnPlateau", message(optim.SequentialLR, optimizer,
+        {part, plateau}, {3}))
     assert.equal("SequentialLR: schedules[1] is of another optimiser",
       message(optim.SequentialLR, sgd(1), {part}, {}))
     assert.equal("ChainedScheduler: schedules must be a table, got 3",

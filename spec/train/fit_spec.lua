@@ -396,6 +396,9 @@ describe("fit says that", function()
       "that returns them, got a table without batches"},
     {{valid = 1}, "valid must be a loader, a list of batches or a function " ..
       "that returns them, got 1"},
+    {{data = heed.data.TensorDataset(heed.ones(3, 2))}, "data must be a " ..
+      "loader, a list of batches or a function that returns them, got a " ..
+      "Dataset; heed.data.DataLoader makes batches of it"},
     {{data = function() return {} end}, "epoch 1 has no batch"},
     {{data = function() return 1 end},
       "what data returns must be a function, got 1"},

@@ -15,6 +15,24 @@ local layers = {}
 
 local Layer <const> = Module:extend("Convolution")
 
+local SHOWN <const> = {
+  {"stride", "1"}, {"padding", "0"}, {"output_padding", "0"},
+  {"dilation", "1"}, {"groups", "1"}, {"padding_mode", "zeros"},
+}
+
+-- The options that are not their defaults, as print shows them.
+local function shown(o)
+  local text = ""
+  for _, pair in ipairs(SHOWN) do
+    local key <const>, value = pair[1], o[pair[1]]
+    if type(value) == "table" then value = table.concat(value, "x") end
+    if value and tostring(value) ~= pair[2] then
+      text = ("%s, %s = %s"):format(text, key, value)
+    end
+  end
+  return text
+end
+
 -- Channels and groups that fit; the window; weight and bias as PyTorch draws
 -- them. `turned`: the weight goes from input to output channels.
 local function make(self, in_channels, out_channels, kernel, o, turned)
@@ -23,6 +41,7 @@ local function make(self, in_channels, out_channels, kernel, o, turned)
   self.out_channels = check.integer(name, "out_channels", out_channels, 1)
   self.kernel = window.pair(name, "kernel", kernel, 1, ndim, 1)
   self.groups = check.integer(name, "groups", o.groups, 1)
+  self.shown = shown(o)
   if in_channels % o.groups ~= 0 or out_channels % o.groups ~= 0 then
     check.fail("%s: in_channels %d and out_channels %d must be multiples of " ..
       "groups %d", name, in_channels, out_channels, o.groups)
@@ -44,7 +63,8 @@ end
 function Layer:extra()
   local size = self.ndim == 1 and ("%d"):format(self.kernel[2]) or
     ("%dx%d"):format(self.kernel[1], self.kernel[2])
-  return ("%d, %d, %s"):format(self.in_channels, self.out_channels, size)
+  return ("%d, %d, %s%s"):format(self.in_channels, self.out_channels, size,
+    self.shown)
 end
 
 -- -- convolutions ------------------------------------------------------------

@@ -214,7 +214,8 @@ local function normal_below(x)
 end
 
 --- Numbers of the normal distribution, drawn again outside of [low, high]: by
--- the inverse of the distribution, one draw each.
+-- the inverse of the distribution, one draw each, as in PyTorch 1.13; PyTorch
+-- 2.13 draws again instead, and so gives other numbers after the same seed.
 -- @param t float tensor
 -- @tparam[opt=0] number mean
 -- @tparam[opt=1] number std above 0

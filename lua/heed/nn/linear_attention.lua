@@ -67,14 +67,30 @@ function LinearAttention:init(embed_dim, num_heads, options)
   self.out_proj = out_proj
 end
 
+-- The weights [.. T T]: what becomes of values that are the rows of the
+-- identity.
+local function weights_of(q, k, how)
+  local shape <const>, steps <const> = k.shape, k:size(-2)
+  shape[#shape] = steps
+  local one <const> = ops.eye(steps, steps, k.dtype)
+  return linear_attention(q, k, ops.expand(one, shape), how)
+end
+
+local function give(self, y, weights)
+  self.attention_weights = weights or nil
+  return y, self.attention_weights
+end
+
 --- @param x float tensor [B T E] or [T E]
 -- @tparam[opt] table options `causal`: each position sees those up to itself;
 -- `key_mask`: bool tensor that broadcasts to [B T], **true = may attend**;
--- `valid_lens` [B]; none of them with `plain`
+-- `valid_lens` [B]; none of them with `plain`. `need_weights`: returns the
+-- weights, in quadratic time, and keeps them in `attention_weights`
 -- @return tensor like x
+-- @return with `need_weights`, the weights [B H T T], with `plain` [B T T]
 function LinearAttention:forward(x, options)
-  check.keys(NAME, options,
-    {causal = true, key_mask = true, valid_lens = true})
+  check.keys(NAME, options, {causal = true, key_mask = true,
+    valid_lens = true, need_weights = true})
   check.tensor(NAME, "x", x)
   if x.ndim < 2 or x:size(-1) ~= self.embed_dim then
     check.fail("%s: x must be [B T %d] or [T %d], got %s", NAME,
@@ -82,19 +98,21 @@ function LinearAttention:forward(x, options)
   end
   local o <const> = options or {}
   if self.projection then
-    if next(o) then
-      check.fail("%s: plain has no %s", NAME, next(o))
+    for _, key in ipairs {"causal", "key_mask", "valid_lens"} do
+      if o[key] ~= nil then check.fail("%s: plain has no %s", NAME, key) end
     end
-    return ops.matmul(self.projection(x),
-      ops.matmul(ops.transpose(x, -1, -2), x))
+    local q, across <const> = self.projection(x), ops.transpose(x, -1, -2)
+    return give(self, ops.matmul(q, ops.matmul(across, x)),
+      o.need_weights and ops.matmul(q, across))
   end
   local q, k, v = ops.split_qkv(
     ops.linear(x, self.in_proj_weight, self.in_proj_bias), self.num_heads)
-  local y = linear_attention(q, k, v, {causal = o.causal,
-    key_mask = o.key_mask, valid_lens = o.valid_lens, feature = self.feature,
-    eps = self.eps})
+  local how <const> = {causal = o.causal, key_mask = o.key_mask,
+    valid_lens = o.valid_lens, feature = self.feature, eps = self.eps}
+  local y = linear_attention(q, k, v, how)
   -- [B H T D] -> [B T H D] -> [B T E]
-  return self.out_proj(ops.flatten(ops.transpose(y, -3, -2), -2, -1))
+  y = self.out_proj(ops.flatten(ops.transpose(y, -3, -2), -2, -1))
+  return give(self, y, o.need_weights and weights_of(q, k, how))
 end
 
 function LinearAttention:extra()

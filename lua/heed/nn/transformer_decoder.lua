@@ -71,6 +71,7 @@ end
 -- @return tensor like x
 function Layer:forward(x, memory, options)
   local o = read.decoder("TransformerDecoderLayer", options)
+  check.tensor("TransformerDecoderLayer", "memory", memory)
   if self.norm_first then
     x = x + attend(self, self.norm1(x), o.tgt)
     x = x + attend_memory(self, self.norm2(x), memory, o.memory)
@@ -107,6 +108,7 @@ end
 -- @return tensor like x
 function Decoder:forward(x, memory, options)
   local o = read.decoder("TransformerDecoder", options)
+  check.tensor("TransformerDecoder", "memory", memory)
   for i = 1, #self.layers do x = self.layers[i](x, memory, o) end
   return self.norm and self.norm(x) or x
 end

@@ -20,7 +20,11 @@ function window.pair(func, name, value, least, ndim, down)
     end
     return {down, check.integer(func, name, value, least)}
   end
-  if type(value) ~= "table" then value = {value, value} end
+  if type(value) == "number" then value = {value, value} end
+  if type(value) ~= "table" then
+    check.fail("%s: %s must be an integer or {down, across}, got %s", func,
+      name, check.show(value))
+  end
   if #value ~= 2 then
     check.fail("%s: %s must be an integer or {down, across}, got a list of %d",
       func, name, #value)

@@ -13,6 +13,7 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local read_params = require "heed.optim.params"
 
 local joint_lerp_ <const>, copy_ <const> = core.ops.joint_lerp_, core.ops.copy_
 
@@ -24,7 +25,7 @@ local FLOATS <const> = {float32 = true, float64 = true}
 
 -- weight(n): the part of a new value in an average of n values before it.
 local function make(name, params, weight)
-  check.kind(name, "params", params, "table")
+  read_params(name, params)
   if #params == 0 then check.fail("%s: params is empty", name) end
   local self = setmetatable({params = {}, averages = {}, count = 0,
     weight = weight}, Average)

@@ -3,6 +3,7 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local gradient_list = require "heed.optim.gradients"
+local read_params = require "heed.optim.params"
 
 local ops <const> = core.ops
 
@@ -11,7 +12,7 @@ local clip = {}
 -- The gradients that there are, for a `<close>` variable.
 local function gradients(func, params)
   if check.is_tensor(params) then params = {params} end
-  check.kind(func, "params", params, "table")
+  read_params(func, params)
   local list = gradient_list()
   for i = 1, #params do
     list[#list + 1] = check.tensor(func, "params", params[i]).grad

@@ -104,17 +104,19 @@ local one_cycle = {}
 -- has one, goes from `max_momentum`, 0.95, down to `base_momentum`, 0.85, and
 -- back (numbers or lists); `three_phase`, false: goes down to the first rate as
 -- it went up, and then to the last
--- @raise behind `total_steps` steps
+-- @raise when `step()` is called more than `total_steps` times; the last of
+-- these, for which there is no step any more, leaves the last rate
 -- @usage optim.OneCycleLR(optimizer, {max_lr = 0.1, total_steps = 1000})
 function one_cycle.OneCycleLR(optimizer, options)
   local groups = Schedule.groups_of(NAME, optimizer)
   local o = read(options, groups)
   local curve = make_curve(o)
   return Schedule.new(NAME, optimizer, function(t, _, group, g)
-    if t > o.total_steps - 1 then
-      check.fail("OneCycleLR: step %d is behind total_steps %d", t + 1,
+    if t > o.total_steps then
+      check.fail("OneCycleLR: step %d is behind total_steps %d", t,
         o.total_steps)
     end
+    t = math.min(t, o.total_steps - 1) -- the step() behind the last step
     if o.cycle_momentum then
       local most = o.max_momentum[g]
       set_momentum(group, curve(t, {first = most, high = o.base_momentum[g],

@@ -8,6 +8,7 @@
 local check = require "heed.check"
 local core = require "heed.core"
 local gradient_list = require "heed.optim.gradients"
+local read_params = require "heed.optim.params"
 
 local zeros <const> = core.ops.zeros
 
@@ -53,7 +54,7 @@ end
 local FLOATS <const> = {float32 = true, float64 = true}
 
 local function check_params(name, params)
-  check.kind(name, "params", params, "table")
+  read_params(name, params)
   if #params == 0 then check.fail("%s: params is empty", name) end
   for i = 1, #params do
     local p = params[i]
@@ -77,7 +78,7 @@ end
 function Optimizer.new(class, params, options)
   local name = class.__name
   local settings = check.options(name, options, class.defaults)
-  check.kind(name, "params", params, "table")
+  read_params(name, params)
   local self = setmetatable({groups = {}, state = {}}, class)
   local grouped = type(params[1]) == "table"
   for _, group in ipairs(grouped and params or {{params = params}}) do

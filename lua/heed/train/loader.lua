@@ -26,10 +26,12 @@ end
 --- Raises unless the value can give batches.
 function loader.check(func, name, data)
   if type(data) == "function" or is_loader(data) then return data end
-  if type(data) == "table" and #data > 0 then return data end
+  local items = type(data) == "table" and type(data.get) == "function"
+  if type(data) == "table" and #data > 0 and not items then return data end
   check.fail("%s: %s must be a loader, a list of batches or a function that " ..
     "returns them, got %s", func, name,
-    type(data) == "table" and "a table without batches" or check.show(data))
+    items and check.show(data) .. "; heed.data.DataLoader makes batches of it"
+    or type(data) == "table" and "a table without batches" or check.show(data))
 end
 
 --- Does the source know its place by itself?
