@@ -697,7 +697,8 @@ static void test_cross_entropy(void) {
   refuses("cross_entropy: target [2 3], position [2 2]: must be 1..4 (a "
           "class of x [2 4 3]) or ignore_index 0, got -4", "cross_entropy",
           "ignore_index=0", noise(HEED_FLOAT32, SHAPE(2, 4, 3)), target, NULL);
-  refuses("cross_entropy: target [4] must be [3], x [3 5] without its classes",
+  refuses("cross_entropy: target [4] must be [3], x [3 5] without its classes, "
+          "dimension 2",
           "cross_entropy", "", noise(HEED_FLOAT32, SHAPE(3, 5)),
           integers(SHAPE(4), 1, 5), NULL);
   refuses("cross_entropy: target must be int64, got float32 [3]",

@@ -15,6 +15,14 @@ local function epoch(loader)
 end
 
 describe("data.DataLoader", function()
+  it("says where its batches come from", function()
+    local loader = data.DataLoader({1, 2})
+    assert.equal("DataLoader: its batches come from `for batch in " ..
+      "loader:batches()`", message(function()
+        for _ in loader do break end
+      end))
+  end)
+
   it("goes through the items in order", function()
     local loader = data.DataLoader({1, 2, 3, 4, 5}, {batch_size = 2})
     assert.same({{1, 2}, {3, 4}, {5}}, epoch(loader))

@@ -302,6 +302,9 @@ describe("load_safetensors", function()
         "the header's length is 100 bytes, but only 2 follow" },
       { "a header of more than 100 MB", string.pack("<I8", 100000001) .. "{}",
         "the header's length must be at most 100000000 bytes, got 100000001" },
+      { "a file of torch.save", "PK\3\4 and what a zip archive holds",
+        "is a zip archive, such as torch.save writes; "
+        .. "safetensors.torch.save_file writes what can be read" },
       { "a length beyond 63 bits", ("\xff"):rep(8) .. "{}",
         "the header's length must be at most 100000000 bytes, got "
         .. "18446744073709551615" },
@@ -485,6 +488,9 @@ describe("save_safetensors", function()
         "tensors must be a table, got 3" },
       { "a value that is no tensor", "f", { x = 1 },
         "tensors.x must be a tensor, got 1" },
+      { "a module", "f", heed.nn.Linear(2, 2),
+        "tensors must be a table of tensors, such as what its state_dict() "
+        .. "gives, got a table" },
       { "a key that is no name", "f", { [{}] = x },
         "tensors must have names as keys, got a table" },
       { "a list of something else", "f", { x },

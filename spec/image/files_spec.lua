@@ -366,7 +366,7 @@ describe("image.write", function()
     assert.equal("image.write: path must end in .png, .jpg, .jpeg, .ppm, .pgm "
       .. 'or .pnm, or format be given, got "x.bmp"',
       message(image.write, "x.bmp", x))
-    assert.equal("write_file_atomic: no/such.png: cannot be written: No such "
-      .. "file or directory", message(image.write, "no/such.png", x))
+    assert.equal("image.write: no/such.png: cannot be written: No such file "
+      .. "or directory", message(image.write, "no/such.png", x))
   end)
 end)

@@ -1,6 +1,7 @@
 -- Norms over channels. Numbers are those of PyTorch 2.13.
 
 local heed = require "heed"
+local gradient = require "spec.support.gradient"
 local message = require "spec.support.message"
 local near = dofile "spec/nn/near.lua"
 local sequence = dofile "spec/nn/sequence.lua"
@@ -108,6 +109,31 @@ describe("GroupNorm", function()
       "num_groups 4", message(nn.GroupNorm, 4, 6))
     assert.equal("GroupNorm: x must be [N C ..] with 6 channels, got tensor " ..
       "float32 [2 3]", message(nn.GroupNorm(3, 6), heed.ones(2, 3)))
+  end)
+end)
+
+describe("F.normalize", function()
+  it("brings vectors to length 1", function()
+    local x = heed.tensor {{3.0, 4}, {0, 0}}
+    near(F.normalize(x), {{0.6, 0.8}, {0, 0}})
+    near(F.normalize(x, 1), {{1, 1}, {0, 0}})
+    near(F.normalize(x, {p = 1}), {{3 / 7, 4 / 7}, {0, 0}})
+    near(F.normalize(x, -1, {p = math.huge, eps = 8}), {{3 / 8, 0.5}, {0, 0}})
+  end)
+
+  it("has a gradient, of 0 for zeros", function()
+    gradient.check(function(args) return F.normalize(args[1]) end,
+      {heed.randn({2, 3}, {dtype = "float64"})})
+    local x = heed.zeros({2}, {requires_grad = true})
+    F.normalize(x):sum():backward()
+    assert.is_true(x.grad:isfinite():all():item())
+  end)
+
+  it("refuses what does not fit", function()
+    assert.equal("normalize: dim must be 1..2 or -2..-1 for x [2 2], got 3",
+      message(F.normalize, heed.ones(2, 2), 3))
+    assert.equal("normalize: eps must be a number of at least 0, got -1",
+      message(F.normalize, heed.ones(2), {eps = -1}))
   end)
 end)
 

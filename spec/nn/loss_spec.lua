@@ -173,7 +173,7 @@ describe("nll_loss", function()
       message(F.nll_loss, real {2, 3, 2}, heed.tensor {{1, 9}, {4, 5}},
         {ignore_index = 9}))
     assert.equal("nll_loss: target [2] must be [3], x [3 4] without its " ..
-      "classes", message(F.nll_loss, x, heed.tensor {1, 2}))
+      "classes, dimension 2", message(F.nll_loss, x, heed.tensor {1, 2}))
     assert.equal("nll_loss: target must be int64, got float64 [3]",
       message(F.nll_loss, x, real {3}))
     assert.equal("nll_loss: weight [3] must have one number for each of the " ..

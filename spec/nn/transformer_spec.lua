@@ -123,9 +123,13 @@ describe("MultiHeadAttention", function()
     assert.equal("MultiHeadAttention: query, key and value must be [B T E] " ..
       "or [T E], got [8], [8] and [8]",
       message(function() layer(heed.ones(8)) end))
-    assert.equal("MultiHeadAttention: linear: x [1 2 7] must end in 8, the " ..
-      "input size of weight [24 8]",
-      message(function() layer(heed.ones(1, 2, 7)) end))
+    local x = heed.ones(1, 2, 8)
+    assert.equal("MultiHeadAttention: query [1 2 7] must end in 8, the " ..
+      "layer's embed_dim", message(layer, heed.ones(1, 2, 7)))
+    assert.equal("MultiHeadAttention: key [1 2 7] must end in 8, the " ..
+      "layer's kdim", message(layer, x, heed.ones(1, 2, 7)))
+    assert.equal("MultiHeadAttention: value [1 2 7] must end in 8, the " ..
+      "layer's vdim", message(layer, x, x, heed.ones(1, 2, 7)))
     assert.equal("MultiHeadAttention: mask must be a bool tensor, true " ..
       "where attending is allowed, got tensor float32 [2 2]; numbers to " ..
       "add to the scores are a bias", message(function()
@@ -144,8 +148,8 @@ describe("transformers", function()
         "MultiHeadAttention: query, key and value must be [B T E] or [T E], " ..
         "got [8], [8] and [8]", message(net, x[1][1], x))
       assert.equal("Transformer.decoder.layers[1].self_attn." ..
-        "MultiHeadAttention: linear: x [1 2 7] must end in 8, the input " ..
-        "size of weight [24 8]", message(net, x, heed.zeros(1, 2, 7)))
+        "MultiHeadAttention: query [1 2 7] must end in 8, the layer's " ..
+        "embed_dim", message(net, x, heed.zeros(1, 2, 7)))
       assert.equal("Transformer.encoder.layers[1].self_attn." ..
         "MultiHeadAttention: attention: mask [3 3] does not broadcast to " ..
         "[1 2 2 2]",
@@ -252,8 +256,8 @@ describe("a transformer", function()
       t(heed.ones(1, 2, 8), heed.ones(1, 2, 7))
     end)
     assert.equal("Transformer.decoder.layers[1].self_attn." ..
-      "MultiHeadAttention: linear: x [1 2 7] must end in 8, the input size " ..
-      "of weight [24 8]", said)
+      "MultiHeadAttention: query [1 2 7] must end in 8, the layer's " ..
+      "embed_dim", said)
   end)
 
   it("draws from a generator of its own", function()

@@ -149,6 +149,9 @@ describe("WordPiece.from_vocab", function()
   end)
 
   it("gives nil for a file that is no vocabulary", function()
+    assert.equal("WordPiece.save: no/such.json: cannot be written: No such " ..
+      "file or directory", message(WordPiece.save,
+        WordPiece.train({"a"}), "no/such.json"))
     local t, text = WordPiece.from_vocab("no/such.txt")
     assert.is_nil(t)
     assert.equal("WordPiece.from_vocab: no/such.txt: No such file or directory",

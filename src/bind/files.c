@@ -130,6 +130,11 @@ static lua_Integer flatten_list(lua_State *L, int index) {
 
 /* The same from {name = tensor ...}. */
 static lua_Integer flatten_map(lua_State *L, int index) {
+  if (lua_getfield(L, index, "state_dict") == LUA_TFUNCTION)
+    luaL_error(L, "save_safetensors: tensors must be a table of tensors, such "
+               "as what its state_dict() gives, got %s",
+               heed_bind_describe(L, index));
+  lua_pop(L, 1);
   lua_Integer n = 0;
   lua_newtable(L);
   int list = lua_gettop(L);
@@ -244,13 +249,14 @@ written and synced.
 @function write_file_atomic
 @tparam string path
 @tparam string text
+@tparam[opt] string func the function that messages name
 @raise when the file cannot be written; the old one then stays
 @usage
 local core = require "heed.core"
 core.write_file_atomic(os.tmpname(), "all of it\n")
 */
 static int write_file_atomic(lua_State *L) {
-  const char *op = "write_file_atomic";
+  const char *op = luaL_optstring(L, 3, "write_file_atomic");
   const char *path = check_path(L, 1, op);
   if (lua_type(L, 2) != LUA_TSTRING)
     return luaL_error(L, "%s: text must be a string, got %s", op,

@@ -137,6 +137,9 @@ static bool open_header(heed_safetensors *s) {
     return FAIL(s, "must start with the 8 bytes of the header's length, but "
                    "has %lld bytes", (long long)size);
   if (!read_at(s, &length, sizeof length, 0)) return false;
+  if (memcmp(&length, "PK\3\4", 4) == 0)
+    return FAIL(s, "is a zip archive, such as torch.save writes; "
+                   "safetensors.torch.save_file writes what can be read");
   if (length > MAX_HEADER)
     return FAIL(s, "the header's length must be at most %d bytes, got %llu",
                 MAX_HEADER, (unsigned long long)length);

@@ -234,8 +234,9 @@ static bool cross_entropy_check(heed_call *c) {
   for (int d = at; d < labels.ndim; d++) labels.dim[d] = x->shape.dim[d + 1];
   if (!heed_shape_equal(&labels, &target->shape))
     return heed_fail("cross_entropy: target %s must be %s, x %s without its "
-                     "classes", heed_shape_text(&target->shape),
-                     heed_shape_text(&labels), heed_shape_text(&x->shape));
+                     "classes, dimension %d", heed_shape_text(&target->shape),
+                     heed_shape_text(&labels), heed_shape_text(&x->shape),
+                     at + 1);
   if (!weight_check(c, x->shape.dim[at])) return false;
   if (!(smoothing >= 0 && smoothing <= 1))
     return heed_fail("cross_entropy: label_smoothing must be from 0 to 1, "

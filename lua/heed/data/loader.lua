@@ -191,6 +191,12 @@ function DataLoader:batches()
   end
 end
 
+-- `for batch in loader` has no place to keep where it is.
+function DataLoader.__call()
+  check.fail("DataLoader: its batches come from `for batch in " ..
+    "loader:batches()`")
+end
+
 --- The number of batches of an epoch. With `max_tokens` and `shuffle` it
 -- differs: then it is that of the epoch that was begun last.
 function DataLoader:__len()

@@ -174,7 +174,7 @@ function files.write(path, x, options)
   local bytes <const>, fault = core.image_encode(pack(func, x, format), format,
     setting)
   if not bytes then check.fail("%s: %s", func, fault) end
-  core.write_file_atomic(path, bytes)
+  core.write_file_atomic(path, bytes, func)
 end
 
 return files

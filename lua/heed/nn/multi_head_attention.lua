@@ -32,7 +32,7 @@ local function make_parameters(self, o)
   local e = self.embed_dim
   local draw = {generator = o.generator}
   local out_proj = Linear(e, e, {bias = o.bias, generator = o.generator})
-  local kdim, vdim, kv = o.kdim or e, o.vdim or e, self.kv_dim
+  local kdim, vdim, kv = self.kdim, self.vdim, self.kv_dim
   if kdim == e and vdim == e then
     self.in_proj_weight = parameter.zeros(e + 2 * kv, e)
     initialise.xavier_uniform_(self.in_proj_weight, draw)
@@ -96,6 +96,8 @@ function MultiHeadAttention:init(embed_dim, num_heads, options)
       "and %d", NAME, num_heads, self.num_kv_heads)
   end
   self.kv_dim = self.num_kv_heads * self.head_dim
+  self.kdim = check.integer(NAME, "kdim", o.kdim or embed_dim, 1)
+  self.vdim = check.integer(NAME, "vdim", o.vdim or embed_dim, 1)
   self.dropout = check.number(NAME, "dropout", o.dropout, 0, 1)
   self.batch_first = o.batch_first
   self.add_zero_attn = o.add_zero_attn
@@ -241,6 +243,9 @@ for key in pairs(mask.KEYS) do FORWARD[key] = true end
 
 local NONE <const> = {}
 
+local INPUTS <const> = {"query", "key", "value"}
+local WIDTHS <const> = {"embed_dim", "kdim", "vdim"}
+
 local function check_inputs(self, query, key, value)
   check.tensor(NAME, "query", query)
   check.tensor(NAME, "key", key)
@@ -252,6 +257,13 @@ local function check_inputs(self, query, key, value)
       least == 2 and "[B T E] or [T E]" or "[T B E]",
       check.shape(query.shape), check.shape(key.shape),
       check.shape(value.shape))
+  end
+  for i, t in ipairs {query, key, value} do
+    local width <const> = self[WIDTHS[i]]
+    if t:size(-1) ~= width then
+      check.fail("%s: %s %s must end in %d, the layer's %s", NAME,
+        INPUTS[i], check.shape(t.shape), width, WIDTHS[i])
+    end
   end
 end
 

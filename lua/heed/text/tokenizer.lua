@@ -121,7 +121,8 @@ function Tokenizer:__len() return #self.list end
 -- @raise when the file cannot be written
 function Tokenizer:save(path)
   check.kind(name_of(self) .. ".save", "path", path, "string")
-  core.write_file_atomic(path, cjson.encode(self:to_table()) .. "\n")
+  core.write_file_atomic(path, cjson.encode(self:to_table()) .. "\n",
+    name_of(self) .. ".save")
 end
 
 -- -- tables ------------------------------------------------------------------

@@ -155,7 +155,8 @@ rows.cross_entropy = {
       "cross_entropy: target [3], row 2: must be 1..4 (a class of x [3 4]) " ..
         "or ignore_index -100, got -4"},
     {{real {3, 4}, heed.tensor {1, 2}},
-      "cross_entropy: target [2] must be [3], x [3 4] without its classes"},
+      "cross_entropy: target [2] must be [3], x [3 4] without its classes, "
+        .. "dimension 2"},
     {{real {3, 4}, real {3}},
       "cross_entropy: target must be int64, got float64 [3]"},
     {{real {3, 4}, labels, real {3}},

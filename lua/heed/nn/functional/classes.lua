@@ -102,8 +102,9 @@ local function check_labels(name, x, target, d, ignore)
     if i ~= d then want[#want + 1] = n end
   end
   if x.ndim == 0 or check.shape(want) ~= check.shape(target.shape) then
-    check.fail("%s: target %s must be %s, x %s without its classes", name,
-      check.shape(target.shape), check.shape(want), check.shape(x.shape))
+    check.fail("%s: target %s must be %s, x %s without its classes, " ..
+      "dimension %d", name, check.shape(target.shape), check.shape(want),
+      check.shape(x.shape), d)
   end
   if target.dtype ~= "int64" then
     check.fail("%s: target must be int64, got %s %s", name, target.dtype,

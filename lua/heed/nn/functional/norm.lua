@@ -88,4 +88,25 @@ function F.instance_norm(x, weight, bias, options)
   return ops.group_norm(x, x:size(2), weight, bias, o.eps)
 end
 
+local NORMALIZE <const> = {p = 2.0, eps = 1e-12}
+
+--- x with the vectors along a dimension brought to length 1:
+-- x / max(|x|, eps).
+-- @tparam tensor x float
+-- @tparam[opt=-1] integer dim
+-- @tparam[opt] table options `p` of the norm (2); `eps` (1e-12)
+-- @treturn tensor like x
+-- @usage heed.nn.functional.normalize(heed.tensor {{3.0, 4}}) --> 0.6 0.8
+function F.normalize(x, dim, options)
+  local name <const> = "normalize"
+  check.tensor(name, "x", x)
+  if type(dim) == "table" then dim, options = nil, dim end
+  local o <const> = check.options(name, options, NORMALIZE)
+  check.number(name, "p", o.p, 0)
+  check.number(name, "eps", o.eps, 0)
+  dim = check.dim(name, x, dim or -1)
+  local length <const> = ops.vector_norm(x, o.p, {dim}, true)
+  return ops.div(x, ops.clamp(length, o.eps))
+end
+
 return F
