@@ -82,12 +82,31 @@ local function check_writable(path)
   os.remove(probe)
 end
 
+-- Numbers that a run always keeps: a file without them is of no run.
+local COUNTS <const> = {
+  "step", "epochs_done", "batch", "loss_sum", "loss_count", "waited",
+}
+
+local function check_kept(path, values)
+  for _, key in ipairs(COUNTS) do
+    if type(values[key]) ~= "number" then
+      fail("checkpoint %s was not written by fit: it has no %s", path, key)
+    end
+  end
+  for _, key in ipairs {"history", "user"} do
+    if type(values[key]) ~= "table" then
+      fail("checkpoint %s was not written by fit: it has no %s", path, key)
+    end
+  end
+end
+
 local function resume(self)
   local path = self.options.checkpoint
   if not path or self.options.resume == false or not exists(path) then
     return
   end
   local values = checkpoint.load(path, self.parts)
+  check_kept(path, values)
   for _, key in ipairs(KEPT) do self[key] = values[key] end
   self.resumed = true
   local file = display.output(self)
