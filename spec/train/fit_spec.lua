@@ -474,7 +474,7 @@ describe("fit says that", function()
     local text = message(train.fit, o)
     os.remove(path)
     assert.equal("fit: checkpoint " .. path .. " was not written by fit: " ..
-      "it has no step", text)
+      "its step is nil", text)
   end)
 
   it("a source gives fewer batches than before", function()

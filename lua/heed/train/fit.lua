@@ -82,20 +82,23 @@ local function check_writable(path)
   os.remove(probe)
 end
 
--- Numbers that a run always keeps: a file without them is of no run.
-local COUNTS <const> = {
-  "step", "epochs_done", "batch", "loss_sum", "loss_count", "waited",
+local function is_count(n) return math.type(n) == "integer" and n >= 0 end
+local function is_number(n) return type(n) == "number" end
+local function is_table(t) return type(t) == "table" end
+
+-- What every run keeps: a file without it is of no run.
+local ALWAYS <const> = {
+  {"step", is_count}, {"epochs_done", is_count}, {"batch", is_count},
+  {"waited", is_count}, {"loss_sum", is_number}, {"loss_count", is_number},
+  {"history", is_table}, {"user", is_table},
 }
 
 local function check_kept(path, values)
-  for _, key in ipairs(COUNTS) do
-    if type(values[key]) ~= "number" then
-      fail("checkpoint %s was not written by fit: it has no %s", path, key)
-    end
-  end
-  for _, key in ipairs {"history", "user"} do
-    if type(values[key]) ~= "table" then
-      fail("checkpoint %s was not written by fit: it has no %s", path, key)
+  for _, pair in ipairs(ALWAYS) do
+    local key, fits = pair[1], pair[2]
+    if not fits(values[key]) then
+      fail("checkpoint %s was not written by fit: its %s is %s", path, key,
+        check.show(values[key]))
     end
   end
 end
