@@ -66,8 +66,8 @@ void heed_convolve_close(heed_convolve *v) {
 
 /* Do columns lie side by side in the image? */
 static bool is_plain(const heed_slide *s) {
-  return s->kernel[0] * s->kernel[1] * s->stride[0] * s->stride[1] == 1 &&
-         !is_padded(s);
+  return s->kernel[0] == 1 && s->kernel[1] == 1 && s->stride[0] == 1 &&
+         s->stride[1] == 1 && !is_padded(s);
 }
 
 /* The image with its padding, in scratch, which is moved on: there, elements
