@@ -104,6 +104,12 @@ function check.tensor(func, name, value)
   return value
 end
 
+--- Is the value a heed.Generator?
+function check.is_generator(value)
+  return type(value) == "userdata" and not check.is_tensor(value) and
+    type(value.get_state) == "function"
+end
+
 --- Returns `value` as an integer; raises unless it is one, and at least `low`
 -- where that is given.
 function check.integer(func, name, value, low)

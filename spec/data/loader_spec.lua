@@ -120,6 +120,8 @@ describe("data.DataLoader", function()
       text({pad = 1, collate = print}))
     assert.equal("DataLoader: collate must be a function, got 3",
       text({collate = 3}))
+    assert.equal("DataLoader: generator must be a heed.Generator, got tensor "
+      .. "float32 [1]", text({generator = heed.ones(1)}))
     assert.equal('DataLoader: pad must be a number, or numbers by field, got '
       .. '"x"', text({pad = "x"}))
     assert.equal("DataLoader: collate must return a batch, got nil",

@@ -41,6 +41,20 @@ describe("conv2d", function()
     assert.is_true(math.abs(y:sum():item() - 295.60602) < 1e-3)
   end)
 
+  it("takes steps that are longer than any image", function()
+    local y = F.conv2d(heed.arange(1, 9):to "float32":reshape(1, 1, 3, 3),
+      heed.ones(1, 1, 2, 2), nil, {stride = 2147483647})
+    assert.same({1, 1, 1, 1}, y.shape)
+    assert.equal(12, y:item())
+    -- 55 * 59 * 1796310433 * 1642445573 is 1 in 64 bits
+    local x = heed.arange(1, 3840):to "float32":reshape(1, 1, 60, 64)
+    y = F.conv2d(x, heed.ones(4, 1, 55, 59), nil,
+      {stride = {1796310433, 1642445573}})
+    assert.same({1, 4, 1, 1}, y.shape)
+    local seen = x[{1, 1, {1, 55}, {1, 59}}]:sum():item()
+    assert.equal(4 * seen, y:sum():item())
+  end)
+
   it("of one pixel is a product with the channels", function()
     local k = heed.tensor {{1.0, 2, 3, 4}, {0, 1, 0, -1}}:reshape(2, 4, 1, 1)
     local y = F.conv2d(x, k)

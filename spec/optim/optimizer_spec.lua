@@ -237,6 +237,46 @@ describe("an optimiser", function()
         other:state_dict()))
   end)
 
+  it("refuses a damaged state, and stays as it was", function()
+    local p = parameter {1.}
+    local adam = optim.Adam({p}, {lr = 0.25})
+    p.grad = heed.ones({1}, "float64")
+    adam:step()
+    local function said(change)
+      local state = adam:state_dict()
+      change(state, state.settings.groups[1])
+      return message(adam.load_state_dict, adam, state)
+    end
+    local head = "load_state_dict: "
+    assert.equal(head .. "settings.groups must be a table, got nil",
+      said(function(s) s.settings.groups = nil end))
+    assert.equal(head .. "settings.groups[1] must be a table, got 1",
+      said(function(s) s.settings.groups[1] = 1 end))
+    assert.equal(head .. "settings.steps must be a table, got nil",
+      said(function(s) s.settings.steps = nil end))
+    for _, step in ipairs {"x", -5, 0.5} do
+      assert.equal(head .. "settings.steps[1] must be an integer of at " ..
+        "least 0, got " .. (step == "x" and '"x"' or step),
+        said(function(s) s.settings.steps[1] = step end))
+    end
+    assert.equal(head .. "1.exp_avg must be a tensor, got 5",
+      said(function(s) s.tensors["1.exp_avg"] = 5 end))
+    assert.equal(head .. 'lr must be a number, got "fast"',
+      said(function(_, group) group.lr = "fast" end))
+    assert.equal("Adam: betas[1] must be below 1, got 2",
+      said(function(_, group) group.lr, group.betas = 1, {2, 0} end))
+    assert.equal(0.25, adam.groups[1].lr)
+  end)
+
+  it("keeps its own parameters, whatever a state holds", function()
+    local p = parameter {1.}
+    local adam = optim.Adam({p})
+    local state = adam:state_dict()
+    state.settings.groups[1].params = {1, 2}
+    adam:load_state_dict(state)
+    assert.same({p}, adam.groups[1].params)
+  end)
+
   it("refuses parameters that cannot be trained", function()
     local p = parameter {1.}
     assert.equal("Adam: params is empty", message(optim.Adam, {}))
@@ -304,6 +344,10 @@ describe("the ops of optimisers", function()
     assert.equal(4, ops.joint_norm({a, b}, math.huge):item())
     assert.is_near(91 ^ (1 / 3), ops.joint_norm({a, b}, 3):item(), 1e-12)
     assert.equal(0, ops.joint_norm({}):item())
+    local many = {} -- as many as a large model's
+    for i = 1, 40000 do many[i] = b end
+    assert.equal(b:pow(2):sum():item() ^ 0.5 * 200,
+      ops.joint_norm(many):item())
     local nan = heed.tensor {1., 0 / 0, 2}
     for _, p in ipairs {1, 2, 3, math.huge} do
       local norm = ops.joint_norm({nan, a}, p):item()

@@ -97,6 +97,8 @@ describe("a schedule", function()
     one:step()
     other:step()
     assert.same(one:get_last_lr(), other:get_last_lr())
+    assert.equal('load_state_dict: base[1] must be a number, got "x"',
+      message(other.load_state_dict, other, {t = 1, base = {"x"}}))
     assert.equal("load_state_dict: the state has 1 groups, the optimiser 2",
       message(other.load_state_dict, optim.StepLR(sgd(1, 2), 1),
         one:state_dict()))

@@ -176,9 +176,15 @@ describe("a checkpoint", function()
     write("{}")
     assert.equal("load: " .. path .. " is damaged: a part of its state is " ..
       "missing", said())
+    write('{"parts": {}, "values": 7, "generators": {"inner": {}}}')
+    assert.equal("load: " .. path .. " is damaged: a part of its state is " ..
+      "missing", said())
+    write('{"parts": {}, "values": {}, "generators": {"inner": {"g": 7}}}')
+    assert.equal("load: " .. path .. ": g has 0 random generators there and " ..
+      "1 here", message(train.load, path, {g = heed.Generator(1)}))
     write('{"x"')
-    -- the rest is cjson's
-    local start = "load: " .. path .. " is damaged: "
+    -- the rest is cjson's, without a line of ours
+    local start = "load: " .. path .. " is damaged: Expected"
     assert.equal(start, said():sub(1, #start))
   end)
 

@@ -470,6 +470,16 @@ describe("fit says that", function()
     assert.equal(0, steps)
   end)
 
+  it("the checkpoint is one of another program", function()
+    local path = os.tmpname()
+    local o = options {checkpoint = path}
+    train.save(path, {model = o.model, optimizer = o.optimizer}, {epoch = 3})
+    local text = message(train.fit, o)
+    os.remove(path)
+    assert.equal("fit: checkpoint " .. path .. " was not written by fit: " ..
+      "its step is nil", text)
+  end)
+
   it("a source gives fewer batches than before", function()
     local path = os.tmpname()
     os.remove(path)

@@ -15,6 +15,8 @@
 #include "bind/generator.h"
 #include "core/node.h"
 
+#define MOST_TENSORS (1 << 28) /* of a list: ints count them */
+
 /* A call being read. Temporaries are owned here until the end, so nothing may
    raise meanwhile; nor may Lua code run, which could close an input: tables
    are read raw, and what needs memory of Lua is made before. */
@@ -85,9 +87,9 @@ static bool read_tensors(reader *r, const heed_param *p, int index,
   lua_State *L = r->L;
   if (!lua_istable(L, index)) return bad(r, p, "a list of tensors", index);
   lua_Integer n = (lua_Integer)lua_rawlen(L, index);
-  if (n > INT16_MAX)
+  if (n > MOST_TENSORS)
     return heed_fail("%s: %s has more than %d tensors", r->op->name, p->name,
-                     INT16_MAX);
+                     MOST_TENSORS);
   r->list_bytes = sizeof *r->in * (size_t)(input + n + 1);
   r->in = heed_mem_alloc(r->list_bytes);
   if (!r->in) return false;

@@ -225,9 +225,8 @@ static bool allocate(heed_call *c) {
   return true;
 }
 
-bool heed_check_writable(const heed_call *c, int i) {
+bool heed_check_writable(const heed_call *c, int i, const char *name) {
   const heed_tensor *t = c->in[i];
-  const char *name = heed_input_name(c, i);
   if (heed_tensor_is_folded(t))
     return heed_fail("%s: %s %s is expanded or unfolded, so several of its "
                      "elements are one place in memory; write to a copy "
@@ -305,8 +304,10 @@ static bool run(heed_call *c) {
   c->before = NULL;
   memset(c->out, 0, sizeof c->out);
   if (!c->op->rule->check(c)) return false;
-  if (c->in_place && !(heed_check_writable(c, c->in_place - 1) &&
-                       check_twin(c) && save_before(c)))
+  int over = c->in_place - 1;
+  if (c->in_place &&
+      !(heed_check_writable(c, over, heed_input_name(c, over)) &&
+        check_twin(c) && save_before(c)))
     return false;
   bool ok = compute(c);
   if (c->before) heed_tensor_drop(c->before);

@@ -127,9 +127,9 @@ bool heed_want_float(const heed_call *c, int i);
 bool heed_want_dtype(const heed_call *c, int i, heed_dtype dtype);
 bool heed_want_ndim(const heed_call *c, int i, int least);
 const char *heed_input_name(const heed_call *c, int i);
-/* May input i be overwritten? No place of it may be two elements, and no
-   gradient may be lost. */
-bool heed_check_writable(const heed_call *c, int i);
+/* May input i, called so, be overwritten? No place of it may be two elements,
+   and no gradient may be lost. */
+bool heed_check_writable(const heed_call *c, int i, const char *name);
 
 /* Turns an axis that may count from the end (-1: the last) into 0 .. ndim-1,
    or fails in the words of the user, who counts from 1. */

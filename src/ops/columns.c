@@ -54,9 +54,10 @@ static bool run(heed_call *c, const heed_slide *s, bool sums) {
   job g = {.s = *s, .dtype = x->dtype, .sums = sums,
            .images = heed_tensor_data(sums ? y : x),
            .columns = heed_tensor_data(sums ? x : y)};
-  int64_t work = s->kernel[0] * s->kernel[1] * s->count[0] * s->count[1];
-  if (heed_tensor_numel(y) > 0)
+  if (heed_tensor_numel(y) > 0) {
+    int64_t work = s->kernel[0] * s->kernel[1] * s->count[0] * s->count[1];
     heed_parallel(s->batch * s->channels, 1 + 16384 / (work + 1), walk, &g);
+  }
   heed_tensor_drop(x);
   return true;
 }

@@ -89,14 +89,14 @@ static bool divide(const heed_call *c, sizes *z) {
 /* weight [O C/groups kh kw] is input i; the slide's channels are all. */
 static bool weight_fits(const heed_call *c, int i, const sizes *z) {
   const heed_shape *w = &c->in[i]->shape;
-  int64_t channels = z->slide.channels;
-  if (w->dim[1] * z->groups != channels || w->dim[0] % z->groups != 0)
+  int64_t channels = z->slide.channels, takes;
+  if (__builtin_mul_overflow(w->dim[1], z->groups, &takes)) takes = INT64_MAX;
+  if (takes != channels || w->dim[0] % z->groups != 0)
     return heed_fail("%s: x has %lld channels, weight %s in %lld group%s "
                      "takes %lld and makes %lld", c->op->name,
                      (long long)channels, heed_shape_text(w),
                      (long long)z->groups, z->groups == 1 ? "" : "s",
-                     (long long)(w->dim[1] * z->groups),
-                     (long long)w->dim[0]);
+                     (long long)takes, (long long)w->dim[0]);
   return true;
 }
 
@@ -129,6 +129,7 @@ static bool grad_fits(const heed_call *c, const sizes *z) {
 /* -- what all three share -- */
 
 typedef struct job {
+  const char *op;
   sizes z;
   heed_dtype dtype;
   size_t size;        /* of an element */
@@ -212,7 +213,7 @@ static bool forward_run(job *g) {
   const sizes *z = &g->z;
   int64_t images = z->slide.batch * z->groups, lines = z->slide.count[0];
   if (images * z->out * z->places == 0) return true;
-  if (!heed_convolve_open(&g->convolve, &z->slide, g->dtype, z->out))
+  if (!heed_convolve_open(&g->convolve, g->op, &z->slide, g->dtype, z->out))
     return false;
   g->part = pieces(lines, pieces(TASKS, images));
   g->parts = pieces(lines, g->part);
@@ -275,7 +276,8 @@ static void close_two(heed_tensor **two) {
 
 static job job_of(const heed_call *c, const sizes *z) {
   heed_dtype dtype = c->in[0]->dtype;
-  return (job){.z = *z, .dtype = dtype, .size = heed_dtype_size(dtype)};
+  return (job){.op = c->op->name, .z = *z, .dtype = dtype,
+               .size = heed_dtype_size(dtype)};
 }
 
 static bool convolution_fwd(heed_call *c) {
@@ -404,8 +406,8 @@ static void turn_weight(const job *g, char *to) {
 static bool turned_run(const job *g, const sizes *turned) {
   size_t bytes =
       (size_t)(g->z.groups * g->z.out * g->z.rows) * g->size;
-  job back = {.z = *turned, .dtype = g->dtype, .size = g->size, .x = g->y,
-              .y = g->x, .w = heed_mem_alloc(bytes)};
+  job back = {.op = g->op, .z = *turned, .dtype = g->dtype, .size = g->size,
+              .x = g->y, .y = g->x, .w = heed_mem_alloc(bytes)};
   if (!back.w) return false;
   turn_weight(g, back.w);
   bool ok = forward_run(&back);
@@ -602,7 +604,7 @@ static bool gather_run(job *g, char *to) {
   int64_t elements = g->part * g->lines * s->count[1];
   if (heed_convolve_is_thin(s, z->out)) {
     g->part = z->rows;
-    if (!heed_convolve_open(&g->convolve, s, g->dtype, z->out)) {
+    if (!heed_convolve_open(&g->convolve, g->op, s, g->dtype, z->out)) {
       heed_mem_free(g->w, bytes);
       return false;
     }

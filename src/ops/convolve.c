@@ -12,11 +12,13 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
 
 #define KC 288     /* rows of columns at a time */
 #define MOST_NR 64 /* columns of a panel */
+#define MOST ((int64_t)1 << 44) /* elements: no memory has room for more */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t size_of(const heed_convolve *v) {
@@ -27,12 +29,24 @@ static bool is_padded(const heed_slide *s) {
   return s->pad[0] + s->pad[1] + s->pad[2] + s->pad[3] > 0;
 }
 
-bool heed_convolve_open(heed_convolve *v, const heed_slide *s,
+/* Elements of an image with its padding; false where they are too many. */
+static bool count_padded(const heed_convolve *v, int64_t *elements) {
+  return !__builtin_mul_overflow(v->padded[0], v->padded[1], elements) &&
+         !__builtin_mul_overflow(*elements, v->s.channels, elements) &&
+         *elements <= MOST;
+}
+
+bool heed_convolve_open(heed_convolve *v, const char *op, const heed_slide *s,
                         heed_dtype dtype, int64_t out) {
   *v = (heed_convolve){.s = *s, .dtype = dtype, .out = out,
                        .rows = heed_slide_rows(s),
                        .padded = {s->height + s->pad[0] + s->pad[2],
                                   s->width + s->pad[1] + s->pad[3]}};
+  int64_t elements;
+  if (!count_padded(v, &elements))
+    return heed_fail("%s: an image of %lld x %lld x %lld, with its padding, "
+                     "has too many elements", op, (long long)s->channels,
+                     (long long)v->padded[0], (long long)v->padded[1]);
   v->at = heed_mem_alloc((size_t)v->rows * sizeof *v->at);
   if (!v->at) return false;
   int64_t *at = v->at;
@@ -41,7 +55,6 @@ bool heed_convolve_open(heed_convolve *v, const heed_slide *s,
       for (int64_t j = 0; j < s->kernel[1]; j++)
         *at++ = (c * v->padded[0] + i * s->dilation[0]) * v->padded[1] +
                 j * s->dilation[1];
-  int64_t elements = s->channels * v->padded[0] * v->padded[1];
   elements += (least(v->rows, KC) + 1) * MOST_NR; /* a panel, and a vector */
   v->scratch = (size_t)(elements * size_of(v) + HEED_ALIGN);
   return true;
@@ -53,8 +66,8 @@ void heed_convolve_close(heed_convolve *v) {
 
 /* Do columns lie side by side in the image? */
 static bool is_plain(const heed_slide *s) {
-  return s->kernel[0] * s->kernel[1] * s->stride[0] * s->stride[1] == 1 &&
-         !is_padded(s);
+  return s->kernel[0] == 1 && s->kernel[1] == 1 && s->stride[0] == 1 &&
+         s->stride[1] == 1 && !is_padded(s);
 }
 
 /* The image with its padding, in scratch, which is moved on: there, elements

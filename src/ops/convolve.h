@@ -16,8 +16,9 @@ typedef struct heed_convolve {
   size_t scratch;    /* bytes that a run wants */
 } heed_convolve;
 
-/* For images and windows of the slide; false without memory. */
-bool heed_convolve_open(heed_convolve *v, const heed_slide *s,
+/* For images and windows of the slide; fails without memory, and when a padded
+   image is larger than any. */
+bool heed_convolve_open(heed_convolve *v, const char *op, const heed_slide *s,
                         heed_dtype dtype, int64_t out);
 void heed_convolve_close(heed_convolve *v);
 

@@ -66,13 +66,18 @@ static int64_t range_of(const windows *w, int64_t i, int64_t *begin,
 static bool read_pair(const heed_call *c, int attr, const char *name,
                       int64_t least, int64_t *pair) {
   const heed_shape *list = &c->attr[attr].list;
-  bool ok = list->ndim == 2;
-  for (int d = 0; ok && d < 2; d++)
-    ok = list->dim[d] >= least && list->dim[d] <= INT32_MAX;
+  bool ok = list->ndim == 2, small = true;
+  for (int d = 0; ok && d < 2; d++) {
+    ok = list->dim[d] >= least;
+    small = small && list->dim[d] <= INT32_MAX;
+  }
   memcpy(pair, list->dim, 2 * sizeof *pair);
-  return ok || heed_fail("%s: %s must have 2 entries of at least %lld, got %s",
-                         c->op->name, name, (long long)least,
-                         heed_shape_text(list));
+  if (!ok)
+    return heed_fail("%s: %s must have 2 entries of at least %lld, got %s",
+                     c->op->name, name, (long long)least,
+                     heed_shape_text(list));
+  return small || heed_fail("%s: %s must be at most %d, got %s", c->op->name,
+                            name, INT32_MAX, heed_shape_text(list));
 }
 
 /* x and the sizes of its planes. */

@@ -44,9 +44,14 @@ static bool check_item(const heed_call *c, const heed_sweep_lists *lists,
                                  : heed_dtype_name(x->dtype),
                        lists->name[0], k + 1, heed_tensor_text(t));
   }
-  for (int l = 0; l < lists->n; l++)
-    if (is_written(lists, l) && !heed_check_writable(c, l * n + k))
-      return false;
+  for (int l = 0; l < lists->n; l++) {
+    if (!is_written(lists, l) ||
+        heed_check_writable(c, l * n + k, lists->name[l]))
+      continue;
+    char name[32]; /* made for the message only: steps are many */
+    snprintf(name, sizeof name, "%s[%d]", lists->name[l], k + 1);
+    return heed_check_writable(c, l * n + k, name);
+  }
   return true;
 }
 

@@ -103,6 +103,10 @@ local function new(_, set, options)
     generator = "userdata", lengths = "any", max_tokens = "number",
     pad = "any", collate = "any",
   })
+  if o.generator ~= nil and not check.is_generator(o.generator) then
+    check.fail("DataLoader: generator must be a heed.Generator, got %s",
+      check.show(o.generator))
+  end
   if type(set) == "table" and getmetatable(set) == nil then
     set = dataset.Dataset(set)
   end

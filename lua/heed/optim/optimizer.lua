@@ -248,36 +248,54 @@ function Optimizer:state_dict()
   return {settings = settings, tensors = tensors}
 end
 
+local LOAD <const> = "load_state_dict"
+
 local function check_state(self, settings)
-  local function refuse(format, ...)
-    check.fail("load_state_dict: " .. format, ...)
-  end
+  local function refuse(format, ...) check.fail(LOAD .. ": " .. format, ...) end
   if settings.kind ~= self.__name then
     refuse("the state is of %s, not of %s", check.show(settings.kind),
       self.__name)
   end
+  check.kind(LOAD, "settings.groups", settings.groups, "table")
+  check.kind(LOAD, "settings.steps", settings.steps, "table")
   if #settings.groups ~= #self.groups then
     refuse("the state has %d groups, the optimiser %d", #settings.groups,
       #self.groups)
   end
   for g, group in ipairs(self.groups) do
-    if settings.groups[g].count ~= #group.params then
+    local saved = check.kind(LOAD, ("settings.groups[%d]"):format(g),
+      settings.groups[g], "table")
+    if saved.count ~= #group.params then
       refuse("group %d has %s parameters in the state, %d here", g,
-        check.show(settings.groups[g].count), #group.params)
+        check.show(saved.count), #group.params)
     end
   end
 end
 
+-- The group as the state has it: its parameters are those of here.
+local function read_group(self, group, saved)
+  local made = {}
+  for key, value in pairs(group) do made[key] = value end
+  for key, value in pairs(saved) do
+    if key ~= "count" and key ~= "params" then made[key] = copy(value) end
+  end
+  check.number(LOAD, "lr", made.lr) -- a schedule may have it below 0
+  self:check_group(made)
+  return made
+end
+
 -- The state of parameter i, or nil when it has made no step.
 local function read_state(self, state, i, p)
-  local step = state.settings.steps[i]
+  local step = check.integer(LOAD, ("settings.steps[%d]"):format(i),
+    state.settings.steps[i], 0)
   if step == 0 then return nil end
   local made = {step = step}
   for _, buffer in ipairs(self.buffers) do
     local key, name = buffer[1], buffer[2]
     local tensor = state.tensors[i .. "." .. name]
-    if tensor then
+    if tensor ~= nil then
       local shape = check.shape(self:shape_of(key, p))
+      check.tensor(LOAD, i .. "." .. name, tensor)
       if check.shape(tensor.shape) ~= shape then
         check.fail("load_state_dict: %d.%s must be %s for a parameter %s, " ..
           "got %s", i, name, shape, check.shape(p.shape),
@@ -294,16 +312,17 @@ end
 -- @tparam table state from `state_dict` of an optimiser of this kind, with as
 -- many parameters
 function Optimizer:load_state_dict(state)
-  check.kind("load_state_dict", "state", state, "table")
-  check.kind("load_state_dict", "settings", state.settings, "table")
-  check.kind("load_state_dict", "tensors", state.tensors, "table")
+  check.kind(LOAD, "state", state, "table")
+  check.kind(LOAD, "settings", state.settings, "table")
+  check.kind(LOAD, "tensors", state.tensors, "table")
   check_state(self, state.settings)
-  local states = {}
+  local states, groups = {}, {}
   for i, p in each(self) do states[p] = read_state(self, state, i, p) end
   for g, group in ipairs(self.groups) do
-    for key, value in pairs(state.settings.groups[g]) do
-      if key ~= "count" then group[key] = copy(value) end
-    end
+    groups[g] = read_group(self, group, state.settings.groups[g])
+  end
+  for g, group in ipairs(self.groups) do
+    for key, value in pairs(groups[g]) do group[key] = value end
   end
   self.state = states
 end

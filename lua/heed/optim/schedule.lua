@@ -102,6 +102,9 @@ function Schedule:load_state_dict(state)
     check.fail("load_state_dict: the state has %d groups, the optimiser %d",
       #base, #self.base)
   end
+  for g = 1, #base do
+    check.number("load_state_dict", ("base[%d]"):format(g), base[g])
+  end
   local t = check.number("load_state_dict", "t", state.t, 0)
   self.base = table.move(base, 1, #base, 1, {})
   set(self, t)

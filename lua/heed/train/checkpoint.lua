@@ -19,10 +19,7 @@ local FORMAT <const> = "heed.train.1"
 
 local checkpoint = {}
 
-local function is_generator(part)
-  return type(part) == "userdata" and not check.is_tensor(part) and
-    type(part.get_state) == "function"
-end
+local is_generator <const> = check.is_generator
 
 local function has_state(part)
   return type(part) == "table" and type(part.state_dict) == "function" and
@@ -67,7 +64,8 @@ end
 --- Sets them again. Raises when there are others.
 function checkpoint.set_generators(lists, states)
   for name, list in pairs(lists) do
-    local inner = states.inner[name] or {}
+    local inner = states.inner[name]
+    if type(inner) ~= "table" then inner = {} end
     if #inner ~= #list then
       error(("%s has %d random generators there and %d here"):format(name,
         #inner, #list), 0)
@@ -146,7 +144,8 @@ function checkpoint.load(path, parts)
   check.kind("load", "path", path, "string")
   check_parts("load", parts)
   local kept = state.read(path, FORMAT)
-  if type(kept.parts) ~= "table" or type(kept.generators) ~= "table" or
+  if type(kept.parts) ~= "table" or type(kept.values) ~= "table" or
+     type(kept.generators) ~= "table" or
      type(kept.generators.inner) ~= "table" then
     check.fail("load: %s is damaged: a part of its state is missing", path)
   end

@@ -80,12 +80,34 @@ local function check_writable(path)
   os.remove(probe)
 end
 
+local function is_count(n) return math.type(n) == "integer" and n >= 0 end
+local function is_number(n) return type(n) == "number" end
+local function is_table(t) return type(t) == "table" end
+
+-- What every run keeps: a file without it is of no run.
+local ALWAYS <const> = {
+  {"step", is_count}, {"epochs_done", is_count}, {"batch", is_count},
+  {"waited", is_count}, {"loss_sum", is_number}, {"loss_count", is_number},
+  {"history", is_table}, {"user", is_table},
+}
+
+local function check_kept(path, values)
+  for _, pair in ipairs(ALWAYS) do
+    local key, fits = pair[1], pair[2]
+    if not fits(values[key]) then
+      fail("checkpoint %s was not written by fit: its %s is %s", path, key,
+        check.show(values[key]))
+    end
+  end
+end
+
 local function resume(self)
   local path = self.options.checkpoint
   if not path or self.options.resume == false or not exists(path) then
     return
   end
   local values = checkpoint.load(path, self.parts)
+  check_kept(path, values)
   for _, key in ipairs(KEPT) do self[key] = values[key] end
   self.resumed = true
   local file = display.output(self)

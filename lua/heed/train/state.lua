@@ -123,11 +123,11 @@ function state.read(path, format)
     check.fail("load: %s: format must be %s, got %s", path,
       check.show(format), check.show(metadata.format))
   end
-  local ok, values = pcall(function()
-    local json = cjson.decode(metadata.state or "")
-    if type(json) ~= "table" then error("its state is no JSON object", 0) end
-    return unpack_value(json, tensors)
-  end)
+  local ok, values = pcall(cjson.decode, metadata.state or "")
+  if ok and type(values) ~= "table" then
+    ok, values = false, "its state is no JSON object"
+  end
+  if ok then ok, values = pcall(unpack_value, values, tensors) end
   if ok then return values end
   check.fail("load: %s is damaged: %s", path, values)
 end

@@ -6,6 +6,8 @@ local sample = require "spec.support.sample"
 local real <const>, other <const> = sample.real, sample.other
 local positive <const>, whole <const> = sample.positive, sample.whole
 
+local MOST <const> = 2147483647 -- of steps and padding
+
 local rows = {}
 
 -- -- convolutions ------------------------------------------------------------
@@ -51,6 +53,15 @@ rows.convolution = {
       "convolution: weight must be float64, got float32 [2 3 1 1]"},
     {{real {1, 1, 2, 2}, real {1, 1, 2, 2}, {stride = {0, 1}}},
       "convolution: stride must be at least 1, got [0 1]"},
+    {{real {1, 1, 1, 1}, real {1, 1, 1, 1}, {stride = {1 << 31, 1}}},
+      "convolution: stride must be at most 2147483647, got [2147483648 1]"},
+    {{real {1, 1, 1, 1}, real {1, 1, 1, 1}, {stride = {MOST, MOST},
+      padding = {MOST, MOST, MOST, MOST}}},
+      "convolution: an image of 1 x 4294967295 x 4294967295, with its " ..
+        "padding, has too many elements"},
+    {{real {1, 0, 1, 1}, real {0, 4, 1, 1}, {groups = 1 << 62}},
+      "convolution: x has 0 channels, weight [0 4 1 1] in " ..
+        "4611686018427387904 groups takes 9223372036854775807 and makes 0"},
   },
 }
 
@@ -103,6 +114,8 @@ rows.max_pool = {
         "of 2, got 2"},
     {{real {4, 4}, {2}},
       "max_pool: kernel must have 2 entries of at least 1, got [2]"},
+    {{real {4, 4}, {2, 2}, {1, 1 << 31}},
+      "max_pool: stride must be at most 2147483647, got [1 2147483648]"},
     {{whole({4, 4}, 1, 3), {2, 2}},
       "max_pool: x must be float32 or float64, got int64 [4 4]"},
     {{real {1, 1}, {1, 2}, {1, 1}, {0, 2}, {1, 4}}, -- between the taps

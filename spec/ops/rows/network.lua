@@ -384,8 +384,11 @@ rows.im2col = {
     {{whole({1, 1, 2, 2}, 1, 3), {1, 1}},
       "im2col: x must be float32 or float64, got int64 [1 1 2 2]"},
     {{real {1, 1, 2, 2}, {2, 2}, {1, 1}, {math.maxinteger, 0, 1, 0}},
-      "im2col: a window of 2 x 2, dilated by 1 x 1, does not fit into an " ..
-        "image of 2 x 2 with padding"},
+      "im2col: padding must be at most 2147483647, got " ..
+        "[9223372036854775807 0 1 0]"},
+    {{real {1, 1, 1, 3}, {1, 3}, {1, math.maxinteger}, {0, 2, 0, 2}},
+      "im2col: stride must be at most 2147483647, got " ..
+        "[1 9223372036854775807]"},
   },
 }
 

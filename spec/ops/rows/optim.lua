@@ -32,8 +32,12 @@ local function step_errors(op, names, list, ...)
     {{with(1, real({2}):to "bfloat16"), ...},
       op .. ": x[1] must be float32 or float64, got bfloat16 [2]"},
     {{with(1, real({1}):expand(2)), ...},
-      op .. ": tensors [2] is expanded or unfolded, so several of its " ..
+      op .. ": x[1] [2] is expanded or unfolded, so several of its " ..
         "elements are one place in memory; write to a copy (clone)"},
+    {{with(#names, real({1}):expand(2)), ...},
+      ("%s: %s[1] [2] is expanded or unfolded, so several of its " ..
+        "elements are one place in memory; write to a copy (clone)"):format(
+        op, names[#names])},
   }
   for i = 2, #names do
     errors[#errors + 1] = {{with(i, real {3}), ...},
