@@ -47,11 +47,11 @@ describe("conv2d", function()
     assert.same({1, 1, 1, 1}, y.shape)
     assert.equal(12, y:item())
     -- 55 * 59 * 1796310433 * 1642445573 is 1 in 64 bits
-    local x = heed.arange(1, 3840):to "float32":reshape(1, 1, 60, 64)
-    y = F.conv2d(x, heed.ones(4, 1, 55, 59), nil,
+    local image = heed.arange(1, 3840):to "float32":reshape(1, 1, 60, 64)
+    y = F.conv2d(image, heed.ones(4, 1, 55, 59), nil,
       {stride = {1796310433, 1642445573}})
     assert.same({1, 4, 1, 1}, y.shape)
-    local seen = x[{1, 1, {1, 55}, {1, 59}}]:sum():item()
+    local seen = image[{1, 1, {1, 55}, {1, 59}}]:sum():item()
     assert.equal(4 * seen, y:sum():item())
   end)
 
