@@ -89,6 +89,8 @@ describe("image.resize", function()
       .. "got 0", message(image.resize, x, {2, 0}))
     assert.equal("image.resize: size must be an integer of at least 1, got "
       .. "2.5", message(image.resize, x, 2.5))
+    assert.equal("image.resize: the result's sides must be at most 65535, "
+      .. "got 4 x 1099511627776", message(image.resize, x, {4, 1 << 40}))
     assert.equal("image.resize: x [3 0 4] has no pixels",
       message(image.resize, heed.zeros {3, 0, 4}, 2))
     assert.equal("image.resize: x must be uint8, int32 (16 bits) or a float, "

@@ -101,6 +101,9 @@ local function resample_bytes(x, height, width, filter, antialias, largest)
   return picture.round(y, largest):to(x.dtype)
 end
 
+-- Longest side: each of its pixels has a row of weights.
+local LONGEST <const> = 65535
+
 local MODES <const> = {nearest = true, bilinear = true, bicubic = true}
 
 -- Height and width of the result; of one number, the shorter side's.
@@ -126,6 +129,7 @@ end
 -- "nearest"; `antialias` (true): a smaller picture is made of all pixels, not
 -- of those next to its own
 -- @treturn tensor [... height width] of the same dtype
+-- @raise when a side is longer than 65535
 -- @usage
 -- local x = heed.tensor {{1.0, 2, 3, 4}}
 -- return heed.image.resize(x, {1, 2}) --> 1.7143, 3.2857
@@ -140,6 +144,10 @@ local function resize(x, size, options)
   end
   local largest <const> = picture.largest(func, x)
   local height <const>, width <const> = target(func, x, size)
+  if math.max(height, width) > LONGEST then
+    check.fail("%s: the result's sides must be at most %d, got %d x %d", func,
+      LONGEST, height, width)
+  end
   if o.mode == "nearest" then
     return nearest(nearest(x, -2, height), -1, width)
   end
