@@ -14,7 +14,8 @@ typedef enum heed_isa {
 
 const char *heed_isa_name(heed_isa isa);
 bool heed_cpu_has(heed_isa isa);
-/* Dot products of pairs of bfloat16, which some processors with AVX-512 have. */
+/* Dot products of pairs of bfloat16, which some processors with AVX-512
+   have. */
 bool heed_cpu_has_bfloat16_dots(void);
 /* Sets *isa to the best one, or to what HEED_ISA in the environment names;
    fails when that is unknown or not available here. */

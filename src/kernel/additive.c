@@ -26,6 +26,7 @@
  */
 #include <stdbool.h>
 
+#include "base/count.h"
 #include "kernel/kernel.h"
 #include "kernel/vec.h"
 
@@ -39,7 +40,6 @@ VEC_INLINE vf tanh_of(vf eq, vf ek) {
 }
 
 static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 VEC_INLINE vf load_lanes(const float *p, int64_t n) {
   return n >= VF ? vf_load(p) : vf_load_n(p, n, 0);
@@ -67,7 +67,7 @@ static void pack_keys(const heed_additive *a, int64_t j, panel *p) {
   if (p->first == j) return;
   p->first = j;
   const float *k = (const float *)a->k + j * a->size;
-  const int64_t n = least(a->tk - j, VF);
+  const int64_t n = heed_least(a->tk - j, VF);
   p->calm = vi_all(-1);
   for (int64_t e = 0; e < a->size; e++) {
     vf x = vf_gather_n(k + e, a->size, n, 0);
@@ -124,7 +124,7 @@ static vf any_scores(int64_t size, const float *q, const float *raw,
 static void forward_tile(const heed_additive *a, int64_t i, int64_t rows,
                          int64_t j, panel *p, const float *eq,
                          const uint8_t *calm) {
-  const int64_t n = least(a->tk - j, VF);
+  const int64_t n = heed_least(a->tk - j, VF);
   const float *row[TILE];
   vi keep[TILE], any = {0};
   vf score[TILE] = {{0}};
@@ -160,7 +160,7 @@ static void forward_float32(const heed_additive *a, int64_t begin,
                                  eq + (i - begin) * a->size);
   for (int64_t j = 0; j < a->tk; j += VF)
     for (int64_t i = begin; i < end; i += TILE)
-      forward_tile(a, i, least(end - i, TILE), j, &p,
+      forward_tile(a, i, heed_least(end - i, TILE), j, &p,
                    eq + (i - begin) * a->size, calm + (i - begin));
 }
 
@@ -240,7 +240,7 @@ static int64_t calm_pairs(const heed_additive *a, const block *b, int64_t j,
 /* Rows i .. of at most TILE: writes dq, gives their part of dw. */
 static vf backward_tile(const heed_additive *a, const block *b, int64_t i,
                         vf w) {
-  const int64_t rows = least(a->tq - i, TILE);
+  const int64_t rows = heed_least(a->tq - i, TILE);
   tile t = {.dw = {0}};
   vi calm = vi_all(-1);
   for (int r = 0; r < TILE; r++) {

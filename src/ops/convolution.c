@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -44,8 +45,6 @@ typedef struct sizes {
   int64_t groups, out; /* channels of the result, of one group */
   int64_t rows, places; /* of the columns of one group */
 } sizes;
-
-static int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 static int64_t within(int64_t n, int64_t least, int64_t most) {
   return n < least ? least : n > most ? most : n;
@@ -215,8 +214,8 @@ static bool forward_run(job *g) {
   if (images * z->out * z->places == 0) return true;
   if (!heed_convolve_open(&g->convolve, g->op, &z->slide, g->dtype, z->out))
     return false;
-  g->part = pieces(lines, pieces(TASKS, images));
-  g->parts = pieces(lines, g->part);
+  g->part = heed_pieces(lines, heed_pieces(TASKS, images));
+  g->parts = heed_pieces(lines, g->part);
   double work = (double)(z->out * z->rows) * (double)(z->places / g->parts);
   bool ok = run(g, images * g->parts, work, g->convolve.scratch, forward);
   heed_convolve_close(&g->convolve);
@@ -423,8 +422,8 @@ static bool spread_run(job *g) {
   int64_t images = s->batch * z->groups;
   int64_t window = s->kernel[0] * s->kernel[1];
   if (images * s->channels == 0) return true;
-  g->part = pieces(s->channels, pieces(TASKS, images));
-  g->parts = pieces(s->channels, g->part);
+  g->part = heed_pieces(s->channels, heed_pieces(TASKS, images));
+  g->parts = heed_pieces(s->channels, g->part);
   g->lines = lines_of(z, g->part * window);
   double work = (double)(z->out * z->rows) * (double)(z->places / g->parts);
   return run(g, images * g->parts, work,
@@ -565,7 +564,7 @@ static void gather(void *context, int64_t begin, int64_t end, int worker) {
       gather_thin(g, t / g->z.groups, t % g->z.groups, columns);
     return;
   }
-  int64_t cuts = pieces(g->z.rows, g->part);
+  int64_t cuts = heed_pieces(g->z.rows, g->part);
   for (int64_t t = begin; t < end; t++) {
     int64_t row = t % cuts * g->part, group = t / cuts % g->z.groups;
     gather_part(g, t / cuts / g->z.groups, group, row,
@@ -610,7 +609,7 @@ static bool gather_run(job *g, char *to) {
     }
     elements = z->out * z->rows * heed_kernel.lines[g->dtype].lanes;
   }
-  int64_t tasks = g->parts * z->groups * pieces(z->rows, g->part);
+  int64_t tasks = g->parts * z->groups * heed_pieces(z->rows, g->part);
   double work = (double)(all * z->places) * (double)s->batch / (double)tasks;
   bool ok = run(g, tasks, work,
                 (size_t)elements * g->size + g->convolve.scratch, gather);

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
@@ -20,7 +21,6 @@
 #define MOST_NR 64 /* columns of a panel */
 #define MOST ((int64_t)1 << 44) /* elements: no memory has room for more */
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t size_of(const heed_convolve *v) {
   return (int64_t)heed_dtype_size(v->dtype);
 }
@@ -55,7 +55,8 @@ bool heed_convolve_open(heed_convolve *v, const char *op, const heed_slide *s,
       for (int64_t j = 0; j < s->kernel[1]; j++)
         *at++ = (c * v->padded[0] + i * s->dilation[0]) * v->padded[1] +
                 j * s->dilation[1];
-  elements += (least(v->rows, KC) + 1) * MOST_NR; /* a panel, and a vector */
+  /* a panel, and a vector */
+  elements += (heed_least(v->rows, KC) + 1) * MOST_NR;
   v->scratch = (size_t)(elements * size_of(v) + HEED_ALIGN);
   return true;
 }
@@ -150,7 +151,7 @@ static void run_panel(const heed_convolve *v, const char *image,
   for (int64_t o = 0; o < v->out; o += high)
     loops->tile(rows, weight + (o * v->rows + row) * size, v->rows, 1, b,
                 step, y + (o * places + first) * size, places,
-                (int)least(high, v->out - o), n, bias || row > 0);
+                (int)heed_least(high, v->out - o), n, bias || row > 0);
 }
 
 /* Few results of one channel: sums over the taps of each line. */
@@ -184,13 +185,13 @@ void heed_convolve_run(const heed_convolve *v, const void *from,
         lines * width, 0, NULL, NULL, NULL, 1, bias_at(v, bias, o),
         (char *)y + (o * places + line * width) * size);
   int64_t blocks = (v->rows + KC - 1) / KC;
-  int64_t kc = blocks ? (v->rows + blocks - 1) / blocks : 1;
+  int64_t kc = blocks ? heed_pieces(v->rows, blocks) : 1;
   int nr = heed_kernel.gemm[v->dtype].nr;
   for (int64_t row = 0; row < v->rows; row += kc)
     for (int64_t j = line * width; j < (line + lines) * width; j += nr)
       run_panel(v, image, weight, bias != NULL, row,
-                least(kc, v->rows - row), j,
-                (int)least(nr, (line + lines) * width - j), y, panel);
+                heed_least(kc, v->rows - row), j,
+                (int)heed_least(nr, (line + lines) * width - j), y, panel);
 }
 
 void heed_convolve_sums(const heed_convolve *v, const void *from,

@@ -125,7 +125,8 @@ local x, g, m, u = heed.ones(2), heed.ones(2), heed.zeros(2), heed.zeros(2)
 heed.core.ops.adamax_({x, g, m, u}, 1, 0.5, 0.9, 0.999, 0, 0) --> 0.5 0.5
 */
 static bool adamax__check(heed_call *c) {
-  return check(c, adamax_lists) && heed_sweep_check_step(c, c->attr[MAX_STEP].i);
+  return check(c, adamax_lists) &&
+         heed_sweep_check_step(c, c->attr[MAX_STEP].i);
 }
 static bool adamax__fwd(heed_call *c) {
   const heed_attr *a = c->attr;

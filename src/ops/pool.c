@@ -13,12 +13,14 @@
  */
 #include <string.h>
 
+#include "base/count.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "kernel/kernel.h"
 #include "ops/copy.h"
 #include "ops/ops.h"
+#include "ops/slide.h"
 
 #define GRAIN 16384 /* elements worth a thread */
 
@@ -41,8 +43,6 @@ static int64_t count_windows(const windows *w, bool ceil) {
   return count;
 }
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Where window i begins and ends, and how many elements count in its mean. */
 static int64_t range_of(const windows *w, int64_t i, int64_t *begin,
                         int64_t *end) {
@@ -53,11 +53,11 @@ static int64_t range_of(const windows *w, int64_t i, int64_t *begin,
   }
   int64_t first = i * w->stride - w->pad;
   int64_t last = first + w->dilation * (w->kernel - 1) + 1;
-  int64_t counted = smaller(last, w->size + w->pad) - first;
+  int64_t counted = heed_least(last, w->size + w->pad) - first;
   *begin = first < 0
                ? first + (-first + w->dilation - 1) / w->dilation * w->dilation
                : first;
-  *end = smaller(last, w->size);
+  *end = heed_least(last, w->size);
   return w->whole_kernel ? counted : *end - *begin;
 }
 
@@ -66,18 +66,14 @@ static int64_t range_of(const windows *w, int64_t i, int64_t *begin,
 static bool read_pair(const heed_call *c, int attr, const char *name,
                       int64_t least, int64_t *pair) {
   const heed_shape *list = &c->attr[attr].list;
-  bool ok = list->ndim == 2, small = true;
-  for (int d = 0; ok && d < 2; d++) {
-    ok = list->dim[d] >= least;
-    small = small && list->dim[d] <= INT32_MAX;
-  }
+  bool ok = list->ndim == 2;
+  for (int d = 0; ok && d < 2; d++) ok = list->dim[d] >= least;
   memcpy(pair, list->dim, 2 * sizeof *pair);
   if (!ok)
     return heed_fail("%s: %s must have 2 entries of at least %lld, got %s",
                      c->op->name, name, (long long)least,
                      heed_shape_text(list));
-  return small || heed_fail("%s: %s must be at most %d, got %s", c->op->name,
-                            name, INT32_MAX, heed_shape_text(list));
+  return heed_slide_small(c, name, list);
 }
 
 /* x and the sizes of its planes. */

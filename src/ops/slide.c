@@ -10,9 +10,8 @@
 
 /* -- sizes -- */
 
-/* No entry is so large that a sum or product of two of them overflows. */
-static bool is_small(const heed_call *c, const char *name,
-                     const heed_shape *list) {
+bool heed_slide_small(const heed_call *c, const char *name,
+                      const heed_shape *list) {
   for (int d = 0; d < list->ndim; d++)
     if (list->dim[d] > INT32_MAX)
       return heed_fail("%s: %s must be at most %d, got %s", c->op->name, name,
@@ -31,7 +30,7 @@ static bool read_pair(const heed_call *c, int attr, const char *name,
     return heed_fail("%s: %s must have 2 entries, got %s", c->op->name, name,
                      heed_shape_text(list));
   memcpy(pair, list->dim, 2 * sizeof *pair);
-  return is_small(c, name, list);
+  return heed_slide_small(c, name, list);
 }
 
 static bool read_padding(const heed_call *c, int attr, heed_slide *s) {
@@ -39,7 +38,7 @@ static bool read_padding(const heed_call *c, int attr, heed_slide *s) {
   bool ok = list->ndim == 4;
   for (int d = 0; ok && d < 4; d++) ok = list->dim[d] >= 0;
   memcpy(s->pad, list->dim, sizeof s->pad);
-  if (ok) return is_small(c, "padding", list);
+  if (ok) return heed_slide_small(c, "padding", list);
   return heed_fail("%s: padding must have 4 entries of at least 0, got %s",
                    c->op->name, heed_shape_text(list));
 }

@@ -21,6 +21,10 @@ typedef struct heed_slide {
    and dilation, from number `first` on. */
 bool heed_slide_kernel(const heed_call *c, int attr, heed_slide *s);
 bool heed_slide_steps(const heed_call *c, int first, heed_slide *s);
+/* Whether no entry of a list is so large that a sum or product of two of them
+   overflows. */
+bool heed_slide_small(const heed_call *c, const char *name,
+                      const heed_shape *list);
 /* Sets the batch, channels, height and width from input i. */
 bool heed_slide_image(const heed_call *c, int i, heed_slide *s);
 /* Counts the places; fails when the window does not fit. */
