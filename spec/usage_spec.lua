@@ -69,7 +69,7 @@ describe("a usage in the doc comments", function()
   for _, one in ipairs(usage.read_lua_usages "lua/heed") do
     local path <const>, line <const>, code <const> = table.unpack(one)
     it(("runs: %s:%d"):format(path, line), function()
-      usage.check(code, given(path))
+      assert.has_no_errors(function() usage.check(code, given(path)) end)
     end)
   end
 end)

@@ -3,6 +3,7 @@
 local check = require "heed.check"
 local functional = require "heed.nn.functional.pooling"
 local Module = require "heed.nn.module"
+local options = require "heed.nn.pooling_options"
 local window = require "heed.nn.window"
 
 local layers = {}
@@ -15,9 +16,9 @@ end
 -- A module for a function of x, a size and options.
 local function define(name, what, f, ndim, defaults)
   local class <const> = Module:extend(name)
-  function class:init(size, options)
+  function class:init(size, given)
     window.pair(name, what, size, 1, ndim, 1)
-    self.options = check.options(name, options, defaults)
+    self.options = check.options(name, given, defaults)
     self[what] = size
   end
   function class:forward(x) return f(x, self[what], self.options) end
@@ -25,14 +26,6 @@ local function define(name, what, f, ndim, defaults)
   layers[name] = class
 end
 
-local MAX <const> = {
-  stride = check.NONE, padding = 0, dilation = 1, ceil_mode = false,
-  return_indices = false,
-}
-local AVG <const> = {
-  stride = check.NONE, padding = 0, ceil_mode = false,
-  count_include_pad = true, divisor_override = check.NONE,
-}
 local UNPOOL <const> = {stride = check.NONE, padding = 0}
 local INDICES <const> = {return_indices = false}
 
@@ -67,8 +60,10 @@ local INDICES <const> = {return_indices = false}
 -- @usage local y = nn.AdaptiveMaxPool2d(1)(heed.randn(2, 3, 7, 5)) -- [2 3 1 1]
 for ndim = 1, 2 do
   local d <const> = ndim .. "d"
-  define("MaxPool" .. d, "kernel", functional["max_pool" .. d], ndim, MAX)
-  define("AvgPool" .. d, "kernel", functional["avg_pool" .. d], ndim, AVG)
+  define("MaxPool" .. d, "kernel", functional["max_pool" .. d], ndim,
+    options.MAX)
+  define("AvgPool" .. d, "kernel", functional["avg_pool" .. d], ndim,
+    options.AVG)
   define("AdaptiveAvgPool" .. d, "size", functional["adaptive_avg_pool" .. d],
     ndim, {})
   define("AdaptiveMaxPool" .. d, "size", functional["adaptive_max_pool" .. d],

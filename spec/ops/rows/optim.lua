@@ -69,19 +69,25 @@ rows.adam_ = {
   }),
 }
 
-rows.adamax_ = {
-  cases = {
-    {adam {2, 3}, 2, 1e-2, 0.9, 0.99, 1e-8, 0.1},
-    {adam {5}, 1, 1e-2, 0.9, 0.99, 1e-8, 0.1, true},
-    {adam {0}, 1, 1e-2, 0.9, 0.99, 1e-8, 0},
-    {adam {1}, 1, 1e-2, 0.9, 0.99, 1e-8, 0},
-  },
-  errors = add(step_errors("adamax_", {"x", "grad", "m", "u"}, adam, 1, 1e-2,
-    0.9, 0.99, 1e-8, 0), {
-    {{adam {2}, 0, 1e-2, 0.9, 0.99, 1e-8, 0},
-      "adamax_: step must be at least 1, got 0"},
-  }),
-}
+-- Of a step with the arguments of Adam but amsgrad, and a second state.
+local function like_adam(op, second)
+  return {
+    cases = {
+      {adam {2, 3}, 2, 1e-2, 0.9, 0.99, 1e-8, 0.1},
+      {adam {5}, 1, 1e-2, 0.9, 0.99, 1e-8, 0.1, true},
+      {adam {0}, 1, 1e-2, 0.9, 0.99, 1e-8, 0},
+      {adam {1}, 1, 1e-2, 0.9, 0.99, 1e-8, 0},
+    },
+    errors = add(step_errors(op, {"x", "grad", "m", second}, adam, 1, 1e-2,
+      0.9, 0.99, 1e-8, 0), {
+      {{adam {2}, 0, 1e-2, 0.9, 0.99, 1e-8, 0},
+        op .. ": step must be at least 1, got 0"},
+    }),
+  }
+end
+
+rows.adamax_ = like_adam("adamax_", "u")
+rows.lamb_ = like_adam("lamb_", "v")
 
 local function sgd(shape)
   return {real(shape), other(shape), positive(shape)}
@@ -131,20 +137,6 @@ rows.lion_ = {
     {sgd {0}, 0.1, 0.9, 0.99, 0}, {sgd {1}, 0.1, 0.9, 0.99, 0},
   },
   errors = step_errors("lion_", {"x", "grad", "m"}, sgd, 0.1, 0.9, 0.99, 0),
-}
-
-rows.lamb_ = {
-  cases = {
-    {adam {2, 3}, 2, 1e-2, 0.9, 0.99, 1e-8, 0.1},
-    {adam {5}, 1, 1e-2, 0.9, 0.99, 1e-8, 0.1, true},
-    {adam {0}, 1, 1e-2, 0.9, 0.99, 1e-8, 0},
-    {adam {1}, 1, 1e-2, 0.9, 0.99, 1e-8, 0},
-  },
-  errors = add(step_errors("lamb_", {"x", "grad", "m", "v"}, adam, 1, 1e-2,
-    0.9, 0.99, 1e-8, 0), {
-    {{adam {2}, 0, 1e-2, 0.9, 0.99, 1e-8, 0},
-      "lamb_: step must be at least 1, got 0"},
-  }),
 }
 
 -- x and its gradient, and moments of rows and columns.

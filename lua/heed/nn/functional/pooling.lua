@@ -2,18 +2,12 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local pooling = require "heed.nn.pooling_options"
 local window = require "heed.nn.window"
 
 local ops <const> = core.ops
 
-local MAX <const> = {
-  stride = check.NONE, padding = 0, dilation = 1, ceil_mode = false,
-  return_indices = false,
-}
-local AVG <const> = {
-  stride = check.NONE, padding = 0, ceil_mode = false,
-  count_include_pad = true, divisor_override = check.NONE,
-}
+local MAX <const>, AVG <const> = pooling.MAX, pooling.AVG
 local ADAPTIVE <const> = {return_indices = false}
 local UNPOOL <const> = {
   stride = check.NONE, padding = 0, output_size = check.NONE,
