@@ -22,6 +22,7 @@ dependencies = {
   "lua >= 5.4, < 5.5",
   "argparse >= 0.7",
   "lua-cjson >= 2.1",
+  "luafilesystem >= 1.8",
 }
 
 test_dependencies = { "busted >= 2.1" }

@@ -8,7 +8,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
   liblua5.4-dev libopenblas-openmp-dev libjansson-dev libutf8proc-dev
   libpng-dev libjpeg62-turbo-dev libedit-dev)
-demo_packages=(lua-argparse lua-cjson gnuplot-nox)
+demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox)
 test_packages=("${demo_packages[@]}" lua-busted lua-check)
 
 fail() {
@@ -58,6 +58,7 @@ is_here() {
     libedit-dev) has_library libedit ;;
     lua-argparse) has_module argparse ;;
     lua-cjson) has_module cjson ;;
+    lua-filesystem) has_module lfs ;;
     lua-busted) has_module busted ;;
     lua-check) command -v luacheck ;;
     gnuplot-nox) command -v gnuplot ;;
