@@ -6,12 +6,15 @@ The heed program runs bench/NAME.lua as a child, which answers with the time of
 one case at a time, in turns with PyTorch; the least of several rounds counts.
 Cases are {name: function} or {name: (count, function)}. Of those whose number
 of floating-point operations is told, the share of the cores' peak is shown
-too, which bench/peak.c measures in the same rounds (`ninja peak` builds it).
-Of those whose bytes read are told, it is the share of what bench/bandwidth.c
+too: the median over the rounds of the share of what bench/peak.c (`ninja peak`
+builds it) measures right before and after the case, since what a core of a
+shared machine can do changes from one moment to the next. Rounds in which the
+two differ by a tenth do not count. Of those whose bytes read are told, it is the share of what bench/bandwidth.c
 reads of as many bytes a second, in the same rounds (`ninja bandwidth`).
 """
 
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -72,6 +75,13 @@ def head(program, threads):
           torch.backends.cpu.get_cpu_capability())
 
 
+def add_shares(shares, rates, peaks):
+    """What each of the rates is of the peaks right before and after it."""
+    for part, rate, before, after in zip(shares, rates, peaks, peaks[1:]):
+        if abs(before - after) < 0.1 * max(before, after):
+            part.append(rate / (before + after) * 2e-9)
+
+
 def compare(script, cases, flops=None, traffic=None, others=None):
     """Times every case of bench/`script`, and prints a table. `flops` are the
     operations of a case, by its name, and `traffic` the bytes that it reads;
@@ -85,14 +95,20 @@ def compare(script, cases, flops=None, traffic=None, others=None):
                   str(threads)) if flops else None
     readers = {n: Child(os.path.join(folder, "bandwidth"), str(n),
                         str(threads)) for n in set(traffic.values())}
-    best, peak, rate = {}, 0, {}
+    best, rate, shares = {}, {}, {}
     for _ in range(rounds):
         for name, case in cases.items():
             peers = [case] + [other[name] for other in others.values()]
-            times = [heed.ask(name)] + [seconds(peer) for peer in peers]
+            peaks, times = [meter.ask()] if meter else [], []
+            for run in [lambda: heed.ask(name)] + [
+                    lambda peer=peer: seconds(peer) for peer in peers]:
+                times.append(run())
+                if meter:
+                    peaks.append(meter.ask())
             best[name] = [min(p) for p in zip(best.get(name, times), times)]
-            if meter:
-                peak = max(peak, meter.ask())
+            if name in flops:
+                add_shares(shares.setdefault(name, [[] for _ in times]),
+                           [flops[name] / t for t in times], peaks)
             if name in traffic:
                 n = traffic[name]
                 rate[n] = max(rate.get(n, 0), readers[n].ask())
@@ -103,16 +119,15 @@ def compare(script, cases, flops=None, traffic=None, others=None):
     print(f"{threads} threads; microseconds, and heed's part of a peer's")
     if meter:
         meter.end()
-        print(f"peak {peak:.1f} GFLOP/s; % of it: heed,",
-              ", ".join(["torch", *others]))
+        print("% of the peak beside it:", ", ".join(["heed", "torch", *others]))
     for name, (ours, *theirs) in best.items():
         ratios = [f"  {peer} {t * 1e6:11.3f}  {ours / t:6.3f}"
                   for peer, t in zip(["torch", *others], theirs)]
-        shares = [f"{flops[name] / t / peak * 1e-7:7.1f} %"
-                  for t in (ours, *theirs)] if name in flops else []
+        parts = [f"{statistics.median(part) * 100:7.1f} %" if part else
+                 "      - %" for part in shares.get(name, [])]
         if name in traffic:
             n = traffic[name]
-            shares += [f"{n / t / rate[n] * 1e-7:7.1f} %"
-                       for t in (ours, *theirs)] + [f" of {rate[n]:.1f} GB/s"]
-        print(f"{name:32} heed {ours * 1e6:11.3f}", *ratios, *shares, sep="")
+            parts += [f"{n / t / rate[n] * 1e-7:7.1f} %"
+                      for t in (ours, *theirs)] + [f" of {rate[n]:.1f} GB/s"]
+        print(f"{name:32} heed {ours * 1e6:11.3f}", *ratios, *parts, sep="")
     return best
