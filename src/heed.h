@@ -76,6 +76,22 @@ HEED_API heed_tensor *heed_tensor_grad(const heed_tensor *t); /* or NULL */
 HEED_API void heed_set_num_threads(int n); /* at least 1 */
 HEED_API int heed_get_num_threads(void);
 
+/* Asks the op that runs, or the next one, to give up: it fails with "NAME:
+   interrupted". An op that overwrites a tensor is finished first. May be
+   called by a signal handler, and from any thread. */
+HEED_API void heed_interrupt(void);
+/* Takes that back. True if nobody had given up yet. */
+HEED_API bool heed_interrupt_clear(void);
+
+/* A host that only loads the Lua module can leave the address of these under
+   this name in Lua's registry, as light userdata: the module puts the two
+   functions there when it is loaded. */
+#define HEED_INTERRUPT_HOOKS "heed.interrupt_hooks"
+typedef struct heed_interrupt_hooks {
+  void (*ask)(void);
+  bool (*clear)(void);
+} heed_interrupt_hooks;
+
 #ifdef __cplusplus
 }
 #endif

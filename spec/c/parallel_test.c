@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/parallel.h"
 
 #define ITEMS 997
@@ -44,6 +45,60 @@ static void nested(void *context, int64_t begin, int64_t end, int worker) {
     heed_parallel(3, 1, count, (tally *)context);
 }
 
+/* Asks to give up at item 100. */
+static void stop_early(void *context, int64_t begin, int64_t end,
+                       int worker) {
+  (void)worker;
+  tally *t = context;
+  for (int64_t i = begin; i < end; i++) {
+    atomic_fetch_add(&t->seen[i], 1);
+    if (i == 100) heed_interrupt();
+  }
+}
+
+/* How many of ITEMS are done when the loop is asked to give up. */
+static int done_in(heed_scope scope, int threads, bool *taken) {
+  static tally t;
+  memset(&t, 0, sizeof t);
+  heed_set_num_threads(threads);
+  heed_scope was = heed_scope_enter(scope);
+  heed_parallel_values(ITEMS, 1, stop_early, &t);
+  *taken = heed_interrupt_take();
+  heed_scope_leave(was);
+  int count = 0;
+  for (int i = 0; i < ITEMS; i++) count += t.seen[i];
+  return count;
+}
+
+static void check_interrupts(void) {
+  bool taken;
+  for (int threads = 1; threads <= 4; threads++) {
+    int n = done_in(HEED_SCOPE_RESULT, threads, &taken);
+    check(n > 100 / threads && n < ITEMS && taken && !heed_interrupt_take(),
+          "a loop of values is given up, once");
+    n = done_in(HEED_SCOPE_NONE, threads, &taken);
+    check(n == ITEMS && taken, "a loop of no op runs to its end");
+    n = done_in(HEED_SCOPE_WRITE, threads, &taken);
+    check(n == ITEMS && !taken, "a loop that overwrites runs to its end");
+    check(heed_interrupt_clear() && !heed_interrupt_clear(),
+          "what nobody took can be taken back");
+  }
+
+  heed_scope write = heed_scope_enter(HEED_SCOPE_WRITE);
+  done_in(HEED_SCOPE_RESULT, 2, &taken);
+  check(!taken && heed_interrupt_clear(),
+        "an op inside of one that overwrites is finished");
+  heed_scope_leave(write);
+
+  /* another thread may take the request before the loop's own has seen it */
+  heed_scope was = heed_scope_enter(HEED_SCOPE_RESULT);
+  static tally t;
+  heed_parallel_values(ITEMS, 1, stop_early, &t);
+  heed_interrupt_clear();
+  check(heed_interrupt_take(), "what a loop left out is not forgotten");
+  heed_scope_leave(was);
+}
+
 int main(void) {
   static tally t;
   bool all_once = true, in_range = true;
@@ -83,5 +138,6 @@ int main(void) {
   heed_parallel(5, INT64_MAX, count, &t);
   check(t.seen[0] == 1 && t.seen[4] == 1 && t.seen[5] == 0,
         "a grain of any size");
+  check_interrupts();
   return failed != 0;
 }

@@ -21,7 +21,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/interrupt.h"
+
 #define PIECES 4      /* for each thread */
+#define SHORT 1024    /* pieces of a loop that may be given up */
 #define MAX_THREADS 255
 #define SPINS 4000    /* about 50 microseconds of looking for work */
 
@@ -29,7 +32,11 @@ static struct {
   heed_range_fn *fn;
   void *context;
   int64_t n, pieces;
+  bool optional; /* may pieces be left out? */
+  atomic_bool left_out;
 } job;
+
+static _Thread_local bool inside;
 
 /* number, threads, pieces, next: 24, 8, 16 and 16 bits */
 static _Atomic uint64_t ticket;
@@ -41,8 +48,6 @@ static atomic_int wanted_threads;
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER; /* one loop at once */
 static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t alarm_bell = PTHREAD_COND_INITIALIZER;
-static _Thread_local bool inside;
-
 static void pause_cpu(void) {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -85,8 +90,11 @@ static void work(int worker) {
     if (next_of(t) >= pieces_of(t) || worker >= threads_of(t)) break;
     if (!atomic_compare_exchange_weak(&ticket, &t, t + 1)) continue;
     int64_t i = next_of(t);
-    job.fn(job.context, job.n * i / job.pieces,
-           job.n * (i + 1) / job.pieces, worker);
+    if (job.optional && heed_interrupt_asked())
+      atomic_store(&job.left_out, true);
+    else
+      job.fn(job.context, job.n * i / job.pieces,
+             job.n * (i + 1) / job.pieces, worker);
     atomic_fetch_add(&done, 1);
   }
   inside = false;
@@ -156,23 +164,51 @@ static void run(int threads, int64_t pieces) {
   }
 }
 
-void heed_parallel(int64_t n, int64_t grain, heed_range_fn *fn,
-                   void *context) {
+/* In the calling thread alone. */
+static void run_alone(int64_t n, int64_t pieces, bool optional,
+                      heed_range_fn *fn, void *context) {
+  if (!optional) pieces = 1;
+  for (int64_t i = 0; i < pieces; i++) {
+    if (optional && heed_interrupt_asked()) {
+      heed_interrupt_note();
+      return;
+    }
+    fn(context, n * i / pieces, n * (i + 1) / pieces, 0);
+  }
+}
+
+static void loop(int64_t n, int64_t grain, bool optional, heed_range_fn *fn,
+                 void *context) {
   if (n <= 0) return;
   if (grain < 1) grain = 1;
   int64_t pieces = 1 + (n - 1) / grain;
   int threads = heed_get_num_threads();
-  if (pieces > threads * PIECES) pieces = threads * PIECES;
+  int64_t most = threads * PIECES;
+  if (optional && most < SHORT) most = SHORT;
+  if (pieces > most) pieces = most;
   /* another program thread's loop has the pool: do without */
   if (threads == 1 || pieces <= 1 || inside ||
       pthread_mutex_trylock(&busy) != 0) {
-    fn(context, 0, n, 0);
+    run_alone(n, pieces, optional, fn, context);
     return;
   }
   start(threads);
   job.fn = fn;
   job.context = context;
   job.n = n;
+  job.optional = optional;
+  atomic_store(&job.left_out, false);
   run(threads, pieces);
+  if (atomic_load(&job.left_out)) heed_interrupt_note();
   pthread_mutex_unlock(&busy);
+}
+
+void heed_parallel(int64_t n, int64_t grain, heed_range_fn *fn,
+                   void *context) {
+  loop(n, grain, false, fn, context);
+}
+
+void heed_parallel_values(int64_t n, int64_t grain, heed_range_fn *fn,
+                          void *context) {
+  loop(n, grain, heed_interrupt_allowed(), fn, context);
 }

@@ -17,6 +17,11 @@ typedef void heed_range_fn(void *context, int64_t begin, int64_t end,
    at most grain, or from inside another parallel loop. */
 void heed_parallel(int64_t n, int64_t grain, heed_range_fn *fn, void *context);
 
+/* The same for loops that write nothing but values of an op's result: parts
+   are left out when the op is given up (base/interrupt.h). */
+void heed_parallel_values(int64_t n, int64_t grain, heed_range_fn *fn,
+                          void *context);
+
 /* How many items of so many multiply-adds are worth a thread. */
 static inline int64_t heed_parallel_grain(double multiply_adds) {
   return multiply_adds < HEED_PARALLEL_WORTH

@@ -8,9 +8,19 @@
 
 HEED_API int luaopen_heed_core(lua_State *L);
 
+/* Tells a host that asks for it how ops are interrupted. */
+static void give_hooks(lua_State *L) {
+  int kind = lua_getfield(L, LUA_REGISTRYINDEX, HEED_INTERRUPT_HOOKS);
+  if (kind == LUA_TLIGHTUSERDATA)
+    *(heed_interrupt_hooks *)lua_touserdata(L, -1) =
+        (heed_interrupt_hooks){heed_interrupt, heed_interrupt_clear};
+  lua_pop(L, 1);
+}
+
 int luaopen_heed_core(lua_State *L) {
   luaL_checkversion(L);
   if (!heed_init()) return luaL_error(L, "heed: %s", heed_error());
+  give_hooks(L);
   lua_newtable(L);
   heed_bind_tensors(L);
   heed_bind_values(L);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "core/family.h"
 #include "core/node.h"
@@ -289,16 +290,27 @@ static bool check_twin(const heed_call *c) {
           holds_result(c, c->result[0].dtype));
 }
 
+static bool forward(heed_call *c) {
+  heed_scope was = heed_scope_enter(c->in_place ? HEED_SCOPE_WRITE
+                                                : HEED_SCOPE_RESULT);
+  bool ok = c->op->rule->forward(c);
+  /* before the scope is left: what overwrites is whole */
+  bool given_up = heed_interrupt_take();
+  heed_scope_leave(was);
+  return ok && (!given_up || heed_fail("%s: interrupted", c->op->name));
+}
+
 static bool compute(heed_call *c) {
-  const heed_rule *rule = c->op->rule;
   if (!allocate(c)) return false;
-  if (rule->forward && !rule->forward(c)) return false;
+  if (c->op->rule->forward && !forward(c)) return false;
   if (heed_anomaly_get() && !heed_anomaly_check_call(c)) return false;
   if (c->in_place) c->out[0]->storage->version++;
   return !c->need || heed_node_record(c);
 }
 
 static bool run(heed_call *c) {
+  if (heed_interrupt_take())
+    return heed_fail("%s: interrupted", c->op->name);
   c->nout = 0;
   c->need = needed(c);
   c->before = NULL;

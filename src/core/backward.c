@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "core/extra.h"
 #include "core/family.h"
 #include "core/node.h"
@@ -218,7 +219,10 @@ static bool run_rule(walker *w, heed_node *n) {
                       .given = w->given, .wants_leaves = !w->walk->wanted};
   /* a rule is blamed as a whole, not the ops that it is made of */
   bool look = heed_anomaly_get() && heed_anomaly_set(false);
+  heed_scope was = heed_scope_enter(HEED_SCOPE_RESULT);
   bool ok = n->op->rule->backward(&r) && !r.failed;
+  if (heed_interrupt_take()) ok = heed_fail("backward: interrupted");
+  heed_scope_leave(was);
   if (look) heed_anomaly_set(true);
   for (int i = 0; ok && look && i < n->nin; i++)
     ok = !w->given[i] || heed_anomaly_check_gradient(n, i, w->given[i]);

@@ -276,7 +276,7 @@ void heed_iter_map(const heed_shape *shape, int ntensor,
   run r = {&it, fn, context, it.dim[it.ndim - 1], can_stream(&it, n)};
   tiles w = {r, 0, {NULL}, HIGH, WIDE, 0, 0};
   if (!find_turned(&it, t, &w)) {
-    heed_parallel(n, grain, run_range, &r);
+    heed_parallel_values(n, grain, run_range, &r);
     return;
   }
   for (int k = 0; k < ntensor; k++)
@@ -286,5 +286,6 @@ void heed_iter_map(const heed_shape *shape, int ntensor,
   int64_t tiles_count = w.rows * w.columns;
   for (int d = 0; d < it.ndim - 1; d++)
     if (d != w.down) tiles_count *= it.dim[d];
-  heed_parallel(tiles_count, 1 + grain / (w.high * w.wide), run_tiles, &w);
+  heed_parallel_values(tiles_count, 1 + grain / (w.high * w.wide), run_tiles,
+                       &w);
 }

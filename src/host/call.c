@@ -2,28 +2,45 @@
  * call - protected calls as the program makes them. Layer: host.
  *
  * Ctrl-C cannot raise an error where it arrives: the interpreter may be in
- * the middle of anything. The signal only sets a hook, and the hook raises
- * the error before the next Lua instruction.
+ * the middle of anything. The signal asks the op that may be running to give
+ * up, and sets a hook, which raises the error before the next Lua instruction
+ * unless an op has failed already.
  */
 #include "host/call.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <lauxlib.h>
 
+#include "heed.h"
+
 /* the state that a Ctrl-C stops: that of the innermost heed_call */
 static lua_State *volatile running;
+
+static void ask_nobody(void) {}
+static bool nobody_gave_up(void) { return true; }
+
+/* The program itself does without the library: the module, when it is loaded,
+   puts its functions here. */
+static heed_interrupt_hooks hooks = {ask_nobody, nobody_gave_up};
+
+void heed_call_open(lua_State *L) {
+  lua_pushlightuserdata(L, &hooks);
+  lua_setfield(L, LUA_REGISTRYINDEX, HEED_INTERRUPT_HOOKS);
+}
 
 static void raise_interrupt(lua_State *L, lua_Debug *where) {
   (void)where;
   lua_sethook(L, NULL, 0, 0);
-  luaL_error(L, "interrupted!");
+  if (hooks.clear()) luaL_error(L, "interrupted!");
 }
 
 static void on_interrupt(int number) {
   (void)number;
+  hooks.ask();
   lua_sethook(running, raise_interrupt,
               LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
@@ -62,6 +79,7 @@ int heed_call(lua_State *L, int nargs, int nresults) {
   running = outer;
   /* a Ctrl-C that came too late for the call is void */
   if (lua_gethook(L) == raise_interrupt) lua_sethook(L, NULL, 0, 0);
+  hooks.clear();
   lua_remove(L, function);
   return status;
 }

@@ -1,11 +1,14 @@
 /*
  * call - protected calls as the program makes them: an error gets a traceback
- * and Ctrl-C stops the Lua code that runs. Layer: host.
+ * and Ctrl-C stops what runs. Layer: host.
  */
 #ifndef HEED_HOST_CALL_H
 #define HEED_HOST_CALL_H
 
 #include <lua.h>
+
+/* Prepares a state, so that Ctrl-C also stops what heed computes. */
+void heed_call_open(lua_State *L);
 
 /* Calls the function below `nargs` arguments, like lua_pcall. On failure the
    one value left is a message with a traceback, or what the __tostring of

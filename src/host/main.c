@@ -198,6 +198,7 @@ static int run(lua_State *L) {
   }
   luaL_openlibs(L);
   heed_paths_add(L);
+  heed_call_open(L);
   set_arg(L, argc, argv, it->script);
   lua_gc(L, LUA_GCGEN, 0, 0); /* as lua5.4 does */
 

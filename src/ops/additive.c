@@ -204,7 +204,8 @@ static bool additive_scores_fwd(heed_call *c) {
     ok = plan_room(&p, p.loops->forward_room(a, heed_least(a->tq, ROWS)));
     double tanhs = (double)heed_least(a->tq, ROWS) * (double)a->tk *
                    (double)(a->size + 1);
-    if (ok) heed_parallel(p.count * p.parts, grain(tanhs), forward_units, &p);
+    if (ok)
+      heed_parallel_values(p.count * p.parts, grain(tanhs), forward_units, &p);
   }
   plan_end(&p);
   return ok;
@@ -276,7 +277,8 @@ static bool additive_scores_bwd_fwd(heed_call *c) {
     ok = dw && plan_room(&p, p.loops->backward_room(a));
     double tanhs = (double)(a->tq + 1) * (double)(a->tk + 1) *
                    p.loops->columns;
-    if (ok) heed_parallel(p.count * p.parts, grain(tanhs), backward_units, &p);
+    if (ok)
+      heed_parallel_values(p.count * p.parts, grain(tanhs), backward_units, &p);
   }
   if (ok) add_up(&p, dw, c->out[W]);
   if (dw) heed_mem_free(dw, bytes);

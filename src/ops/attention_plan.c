@@ -294,8 +294,8 @@ void heed_plan_run(const heed_plan *p, heed_unit_fn *fn,
     if (q->step < least) least = q->step;
   }
   int64_t grain = (int64_t)(HEED_PARALLEL_WORTH * scale);
-  heed_parallel(start, grain < least ? least : grain, run_units,
-                &(unit_run){p, fn, context});
+  heed_parallel_values(start, grain < least ? least : grain, run_units,
+                       &(unit_run){p, fn, context});
 }
 
 void heed_plan_heads_inside(heed_tensor *t) {

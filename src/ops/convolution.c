@@ -184,7 +184,7 @@ static void multiply(job *g, int64_t m, int64_t n, int64_t k, heed_matrix a,
 static bool run(job *g, int64_t tasks, double work, size_t bytes,
                 heed_range_fn *fn) {
   if (!scratch_open(g, bytes)) return false;
-  heed_parallel(tasks, heed_parallel_grain(work), fn, g);
+  heed_parallel_values(tasks, heed_parallel_grain(work), fn, g);
   scratch_close(g);
   return !atomic_load(&g->failed);
 }

@@ -155,8 +155,8 @@ static void run_block(job *g) {
     heed_parallel(heed_pieces(g->n, g->nr), WORTH / 4 / (g->k * g->nr + 1) + 1,
                   pack_panels, g);
   int64_t tasks = heed_pieces(g->m, g->mc) * g->parts;
-  heed_parallel(tasks, WORTH / (g->m * g->n * g->k / tasks + 1) + 1, multiply,
-                g);
+  heed_parallel_values(tasks, WORTH / (g->m * g->n * g->k / tasks + 1) + 1,
+                       multiply, g);
 }
 
 /* Tiles and blocks of even height; enough tasks for the threads. Few rows that
@@ -239,8 +239,8 @@ static bool run_dots(job g) {
     g.k = heed_least(kc, k - p);
     g.a.data = at(&g, a, 0, p);
     g.b.data = at(&g, b, p, 0);
-    heed_parallel(heed_pieces(g.n, g.part),
-                  WORTH / 4 / (g.m * g.k * g.part + 1) + 1, dots, &g);
+    heed_parallel_values(heed_pieces(g.n, g.part),
+                         WORTH / 4 / (g.m * g.k * g.part + 1) + 1, dots, &g);
     g.accumulate = true;
   }
   return true;

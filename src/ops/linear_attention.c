@@ -187,7 +187,8 @@ static void units(void *context, int64_t begin, int64_t end, int worker) {
 /* Each unit has about `multiplies` multiply-adds. */
 static void run(plan *p, unit_fn *fn, int64_t parts, double multiplies) {
   phase f = {p, fn, parts};
-  heed_parallel(p->count * parts, heed_parallel_grain(multiplies), units, &f);
+  heed_parallel_values(p->count * parts, heed_parallel_grain(multiplies), units,
+                       &f);
 }
 
 static double work(const plan *p, int64_t length) {

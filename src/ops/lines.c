@@ -78,7 +78,8 @@ static bool run_all(heed_call *c, run *r, heed_tensor *x, heed_tensor *values,
   r->scratch = heed_mem_alloc(bytes);
   if (!r->scratch) return heed_fail_prefix("%s: ", c->op->name);
   int64_t n = r->lines.n;
-  heed_parallel(heed_tensor_numel(x) / n, (GRAIN + n - 1) / n, run_lines, r);
+  heed_parallel_values(heed_tensor_numel(x) / n, (GRAIN + n - 1) / n, run_lines,
+                       r);
   heed_mem_free(r->scratch, bytes);
   return true;
 }

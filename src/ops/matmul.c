@@ -122,7 +122,7 @@ static bool multiply(const char *op, const sizes *s, heed_tensor *a,
   products p = {s, a, b, y, accumulate, false};
   int64_t work = s->m * s->n * s->k + 1;
   if (work < WORTH || count >= 4 * heed_get_num_threads())
-    heed_parallel(count, WORTH / work + 1, multiply_range, &p);
+    heed_parallel_values(count, WORTH / work + 1, multiply_range, &p);
   else
     multiply_range(&p, 0, count, 0);
   return !p.failed || heed_fail("%s: out of memory", op);

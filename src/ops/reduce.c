@@ -222,8 +222,8 @@ bool heed_reduce(heed_reduction how, const heed_tensor *x, const bool *on,
     if (!p.acc) return false;
   }
   int64_t rows = p.length < p.part ? p.length : p.part;
-  heed_parallel(blocks * p.parts, GRAIN / (p.block * rows + 1) + 1, run_part,
-                &p);
+  heed_parallel_values(blocks * p.parts, GRAIN / (p.block * rows + 1) + 1,
+                       run_part, &p);
   if (p.acc) {
     heed_parallel(blocks, GRAIN / (p.parts * p.block) + 1, merge_parts, &p);
     heed_mem_free(p.acc, bytes);

@@ -235,7 +235,8 @@ bool heed_rows_run(const heed_rows *rows, heed_rows_fn *fn, void *context) {
   plan_tiles(&p);
   size_t bytes = p.scratch_bytes * (size_t)heed_get_num_threads();
   if (bytes > 0 && !(p.scratch = heed_mem_alloc(bytes))) return false;
-  heed_parallel(p.count, (GRAIN + p.length - 1) / p.length, run_range, &p);
+  heed_parallel_values(p.count, (GRAIN + p.length - 1) / p.length, run_range,
+                       &p);
   if (p.scratch) heed_mem_free(p.scratch, bytes);
   return true;
 }
