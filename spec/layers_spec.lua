@@ -35,6 +35,7 @@ local lua_layers <const> = {
   hex = { "nn", "optim", "models", "data", "text", "plot", "progress" },
   read_file = { "nn", "optim", "models", "data", "text", "plot", "progress" },
   progress = { "nn", "optim", "models", "data", "text" },
+  help = { "nn", "optim", "models", "data", "text" },
   script = { "nn", "optim", "models", "data", "text", "plot", "progress" },
   train = { "models", "data", "text", "plot" },
   metrics = { "nn", "optim", "models", "data", "plot", "train" },

@@ -53,9 +53,12 @@ describe("an installed heed", function()
     end
     local code, out = shell("cd lua && find . -name '*.lua' | sort >"
       .. prefix .. "/here && cd " .. base .. "/share/lua/5.4 && find . "
-      .. "-name '*.lua' | sort | diff " .. prefix .. "/here -")
+      .. "-name '*.lua' ! -name help_data.lua | sort | diff " .. prefix
+      .. "/here -")
     assert.equal("", out)
     assert.equal(0, code)
+    assert.equal(0, (shell("test -s " .. base
+      .. "/share/lua/5.4/heed/help_data.lua")), "the texts of heed.help")
   end)
 
   it("lets a C program use the library by pkg-config", function()

@@ -1,87 +1,10 @@
 --- usage: the doc comments of ops and the code of their `@usage` tags.
 
 local close = require "spec.support.close"
+local comments = require "tools.reference.comments"
 local heed = require "heed"
 
 local usage = {}
-
--- The text of a tag up to the next one.
-local function tags(comment)
-  local list = {}
-  for line in comment:gmatch("[^\n]*") do
-    local tag, rest = line:match("^%s*%*?%s*@(%w+)%S*%s?(.*)$")
-    if tag then
-      list[#list + 1] = {tag, rest}
-    elseif #list > 0 then
-      list[#list][2] = list[#list][2] .. "\n" .. line
-    end
-  end
-  return list
-end
-
-local function read_comment(comment, docs)
-  local name, doc = nil, {params = {}, usages = {}}
-  for _, tag in ipairs(tags(comment)) do
-    local kind, text = tag[1], tag[2]
-    if kind == "function" then
-      name = text:match("[%w_]+")
-    elseif kind == "param" then
-      doc.params[text:match("[%w_]+") or ""] = true
-    elseif kind == "tparam" then
-      doc.params[text:match("^%S+%s+([%w_]+)") or ""] = true
-    elseif kind == "usage" then
-      doc.usages[#doc.usages + 1] = text
-    end
-  end
-  if name then docs[name] = doc end
-end
-
---- Reads the doc comments of all C files of a folder.
--- @treturn table by the name of the function: `params`, a set; `usages`
-function usage.read_docs(folder)
-  local pipe = assert(io.popen("ls " .. folder .. "/*.c"))
-  local docs = {}
-  for name in pipe:lines() do
-    local file = assert(io.open(name))
-    local text = file:read("a")
-    file:close()
-    for comment in text:gmatch("/%*%*%*(.-)%*/") do
-      read_comment(comment, docs)
-    end
-  end
-  pipe:close()
-  return docs
-end
-
--- A comment of a Lua file without its dashes.
-local function bare(comment)
-  return (comment:gsub("\n%-%-+ ?", "\n"):gsub("^%-%-%- ?", ""))
-end
-
--- Calls f(comment, line) with every doc comment of a Lua file and its first
--- line: a block that opens with three dashes. One without `@function` is given
--- that of the function right below.
-local function each_lua_comment(path, f)
-  local block, first, number = {}, nil, 0
-  local function finish(below)
-    local comment = table.concat(block, "\n")
-    local name = below:match("^function [%w_]+[.:]([%w_]+)")
-    local tagged = comment:find("@function", 1, true)
-    comment = bare(comment)
-    if name and not tagged then
-      comment = "@function " .. name .. "\n" .. comment
-    end
-    f(comment, first)
-    block = {}
-  end
-  for line in io.lines(path) do
-    number = number + 1
-    if #block > 0 and line:sub(1, 2) ~= "--" then finish(line) end
-    if #block == 0 and line:find("^%-%-%-[^%-]") then first = number end
-    if #block > 0 or first == number then block[#block + 1] = line end
-  end
-  if #block > 0 then finish("") end
-end
 
 local function lines_of(command)
   local pipe = assert(io.popen(command))
@@ -91,14 +14,31 @@ local function lines_of(command)
   return list
 end
 
---- Reads the doc comments of all Lua files of a folder, as `read_docs`. A
--- comment without `@function` is about the function behind it.
-function usage.read_lua_docs(folder)
+-- The comments of all files that the command lists, by the name of what they
+-- are about.
+local function read_named(command, read)
   local docs = {}
-  for _, path in ipairs(lines_of("ls " .. folder .. "/*.lua")) do
-    each_lua_comment(path, function(comment) read_comment(comment, docs) end)
+  for _, path in ipairs(lines_of(command)) do
+    for _, comment in ipairs(read(path)) do
+      local params = {}
+      for _, param in ipairs(comment.params) do params[param.name] = true end
+      if comment.name then
+        docs[comment.name] = {params = params, usages = comment.usages}
+      end
+    end
   end
   return docs
+end
+
+--- Reads the doc comments of all C files of a folder.
+-- @treturn table by the name of the function: `params`, a set; `usages`
+function usage.read_docs(folder)
+  return read_named("ls " .. folder .. "/*.c", comments.read_c)
+end
+
+--- Reads the doc comments of all Lua files of a folder, as `read_docs`.
+function usage.read_lua_docs(folder)
+  return read_named("ls " .. folder .. "/*.lua", comments.read_lua)
 end
 
 --- Reads all usages in the Lua files below a folder, also of functions that
@@ -108,11 +48,11 @@ function usage.read_lua_usages(folder)
   local list = {}
   for _, path in ipairs(lines_of("find " .. folder .. " -name '*.lua' | sort"))
   do
-    each_lua_comment(path, function(comment, line)
-      for _, tag in ipairs(tags(comment)) do
-        if tag[1] == "usage" then list[#list + 1] = {path, line, tag[2]} end
+    for _, comment in ipairs(comments.read_lua(path)) do
+      for _, text in ipairs(comment.usages) do
+        list[#list + 1] = {path, comment.line, text}
       end
-    end)
+    end
   end
   return list
 end

@@ -33,7 +33,9 @@ end)
 local seen = {}
 for name, doc in pairs(usage.read_lua_docs("lua/heed")) do
   local f = heed[name] or heed.autograd[name] or heed.linalg[name]
-  if f and debug.getinfo(f, "S").what == "Lua" then seen[name] = doc end
+  if type(f) == "function" and debug.getinfo(f, "S").what == "Lua" then
+    seen[name] = doc
+  end
 end
 
 local folders <const> = {

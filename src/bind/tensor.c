@@ -228,12 +228,25 @@ const char *heed_bind_describe(lua_State *L, int index) {
 
 /* -- looking -- */
 
+/***
+How many elements a tensor has.
+@function numel
+@param x tensor
+@return integer
+@usage heed.zeros({2, 3}):numel() --> 6
+*/
 static int numel(lua_State *L) {
   lua_pushinteger(L, heed_tensor_numel(heed_bind_check(L, 1, "numel: x")));
   return 1;
 }
 
-/* Bytes of one element. */
+/***
+The bytes of one element.
+@function element_size
+@param x tensor
+@return integer
+@usage heed.zeros(2):element_size() --> 4
+*/
 static int element_size(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "element_size: x");
   lua_pushinteger(L, (lua_Integer)heed_dtype_size(t->dtype));
@@ -259,7 +272,15 @@ static int read_dim(lua_State *L, const char *func, const heed_tensor *t) {
   return (int)(d > 0 ? d - 1 : d + ndim);
 }
 
-/* size([dim]): one size, or all of them as several results */
+/***
+The size of one dimension, or all of them as several results.
+@function size
+@param x tensor
+@param dim dimension; left out: all
+@return integers
+@raise when dim is out of range
+@usage heed.zeros({2, 3}):size(-1) --> 3
+*/
 static int size(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "size: x");
   int ndim = t->shape.ndim;
@@ -271,8 +292,16 @@ static int size(lua_State *L) {
   return 1;
 }
 
-/* stride([dim]): how far apart, in elements, neighbours of a dimension lie;
-   of all dimensions as several results */
+/***
+How far apart, in elements, neighbours along one dimension lie in memory, or
+along all dimensions as several results.
+@function stride
+@param x tensor
+@param dim dimension; left out: all
+@return integers
+@raise when dim is out of range
+@usage heed.zeros({2, 3}):stride(1) --> 3
+*/
 static int stride(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "stride: x");
   int ndim = t->shape.ndim;
@@ -284,19 +313,39 @@ static int stride(lua_State *L) {
   return ndim;
 }
 
-/* How many elements of the storage lie before the first one? */
+/***
+How many elements of the memory lie before the first one of a view.
+@function storage_offset
+@param x tensor
+@return integer
+@usage heed.arange(1, 5)[{{3, 5}}]:storage_offset() --> 2
+*/
 static int storage_offset(lua_State *L) {
   lua_pushinteger(L, heed_bind_check(L, 1, "storage_offset: x")->offset);
   return 1;
 }
 
+/***
+Do the elements lie in memory in row-major order, without gaps?
+@function is_contiguous
+@param x tensor
+@return boolean
+@usage heed.zeros({2, 3}):transpose(1, 2):is_contiguous() --> false
+*/
 static int is_contiguous(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "is_contiguous: x");
   lua_pushboolean(L, heed_tensor_is_contiguous(t));
   return 1;
 }
 
-/* Do two tensors share their memory? */
+/***
+Do two tensors share their memory?
+@function shares
+@param x tensor
+@param other tensor
+@return boolean
+@usage local x = heed.zeros(4); return x:shares(x:reshape(2, 2)) --> true
+*/
 static int shares(lua_State *L) {
   heed_tensor *a = heed_bind_check(L, 1, "shares: a");
   heed_tensor *b = heed_bind_check(L, 2, "shares: b");

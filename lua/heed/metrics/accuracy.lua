@@ -8,6 +8,7 @@ local Accuracy = metric.class("Accuracy")
 local OPTIONS <const> = {top_k = 1, ignore_index = -100}
 
 --- Makes an accuracy.
+-- The function of all at once is `accuracy`.
 -- @function Accuracy
 -- @tparam[opt] table options `top_k`: a target counts when it is among the k
 -- greatest scores (1); `ignore_index`: targets that do not count (-100)

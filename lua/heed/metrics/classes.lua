@@ -32,6 +32,7 @@ local function read_options(self, options)
 end
 
 --- Makes a confusion matrix.
+-- The function of all at once is `confusion_matrix`.
 -- @function ConfusionMatrix
 -- @tparam[opt] table options `num_classes`: by default as many as there are
 -- scores, or as the greatest label; `ignore_index` (-100)
@@ -174,6 +175,7 @@ local function make(name)
 end
 
 --- Makes a precision: the part of what was predicted as a class that is of it.
+-- The function of all at once is `precision`.
 -- @function Precision
 -- @tparam[opt] table options `average`: `"macro"` (default), the mean over the
 -- classes that there are; `"weighted"`, the mean over the targets; `"micro"`,
@@ -187,6 +189,7 @@ classes.Precision = make("Precision")
 
 --- Makes a recall: the part of a class that was predicted as it. Options as for
 -- `Precision`.
+-- The function of all at once is `recall`.
 -- @function Recall
 -- @tparam[opt] table options
 -- @usage
@@ -196,6 +199,7 @@ classes.Recall = make("Recall")
 
 --- Makes an F1: the harmonic mean of precision and recall. Options as for
 -- `Precision`.
+-- The function of all at once is `f1`.
 -- @function F1
 -- @tparam[opt] table options
 -- @usage

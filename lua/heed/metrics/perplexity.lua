@@ -11,6 +11,7 @@ local ops <const> = core.ops
 local Perplexity = metric.class("Perplexity")
 
 --- Makes a perplexity. That of a mean cross-entropy is `math.exp(loss)`.
+-- The function of all at once is `perplexity`.
 -- @function Perplexity
 -- @tparam[opt] table options `ignore_index`: targets that do not count (-100)
 -- @usage

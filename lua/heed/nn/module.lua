@@ -27,6 +27,12 @@ local hooks = require "heed.nn.hooks"
 local match_state = require "heed.nn.match_state"
 local tree = require "heed.nn.tree"
 
+--- The class that all modules extend; see `heed.nn` for how one is written.
+-- @function Module
+-- @usage
+-- local Double = nn.Module:extend("Double")
+-- function Double:forward(x) return 2 * x end
+-- local y = Double()(heed.ones(2)) --> 2 2
 local Module = {}
 Module.__index = Module
 Module.__name = "Module"

@@ -99,6 +99,9 @@ end
 
 --- Padding around lines (`1d`: {left, right}) or images (`2d`: {left, right,
 -- above, below}): zeros, a value, what `F.pad` fills in by its other modes.
+-- `ZeroPad1d`, `ConstantPad1d`, `ConstantPad2d`, `ReflectionPad1d`,
+-- `ReflectionPad2d`, `ReplicationPad1d`, `ReplicationPad2d`, `CircularPad1d`
+-- and `CircularPad2d` are made alike.
 -- @function ZeroPad2d
 -- @param padding an integer for all sides, or a list
 -- @tparam[opt] number value of `ConstantPad1d` and `ConstantPad2d`
