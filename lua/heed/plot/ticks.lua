@@ -1,0 +1,54 @@
+--- Round numbers for an axis, and their texts.
+local matrix = require "heed.plot.matrix"
+
+local ticks = {}
+
+--- Returns numbers at round distances inside a range: four to ten, or both
+-- ends where no distance is round.
+-- @tparam number low
+-- @tparam number high at least `low`
+-- @treturn {number,...} ascending
+-- @usage ticks.between(0, 1)  --> {0.0, 0.2, 0.4, 0.6, 0.8, 1.0}
+function ticks.between(low, high)
+  if low == high then return {low} end
+  local span = high - low
+  local size = math.max(math.abs(low), math.abs(high))
+  -- no distance is round where the span overflows or is all rounding error
+  if span == math.huge or span <= 1e-9 * size or span < 1e-300 then
+    return {low, high}
+  end
+  local step = 10.0 ^ math.floor(math.log(span / 4, 10))
+  for _, factor in ipairs {5, 2} do
+    if span / (step * factor) >= 4 then
+      step = step * factor
+      break
+    end
+  end
+  local out = {}
+  for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do
+    out[#out + 1] = k * step
+  end
+  return out
+end
+
+--- Returns ticks with texts, short but different.
+-- @tparam number low
+-- @tparam number high
+-- @treturn {{number=,text=,place=},...} `place` is 0 at `low` and 1 at `high`
+function ticks.labelled(low, high)
+  local numbers = ticks.between(low, high)
+  local out
+  for _, format in ipairs {"%.4g", "%.10g", "%.17g"} do
+    out = {}
+    for i, number in ipairs(numbers) do
+      local text = format:format(number + 0.0)
+      if i > 1 and text == out[i - 1].text then break end
+      out[i] = {number = number, text = text,
+        place = matrix.place(number, low, high)}
+    end
+    if #out == #numbers then break end
+  end
+  return out
+end
+
+return ticks
