@@ -3,13 +3,14 @@ local matrix = require "heed.plot.matrix"
 
 local ticks = {}
 
---- Returns numbers at round distances inside a range: four to ten, or both
--- ends where no distance is round.
+--- Returns numbers at round distances (1, 2 or 5 and zeros) inside a range, as
+-- many as allowed; both ends where no distance is round.
 -- @tparam number low
 -- @tparam number high at least `low`
+-- @tparam[opt=10] integer most how many, at least 3
 -- @treturn {number,...} ascending
--- @usage ticks.between(0, 1)  --> {0.0, 0.2, 0.4, 0.6, 0.8, 1.0}
-function ticks.between(low, high)
+-- @usage ticks.between(0, 1, 6)  --> {0.0, 0.2, 0.4, 0.6, 0.8, 1.0}
+function ticks.between(low, high, most)
   if low == high then return {low} end
   local span = high - low
   local size = math.max(math.abs(low), math.abs(high))
@@ -17,12 +18,11 @@ function ticks.between(low, high)
   if span == math.huge or span <= 1e-9 * size or span < 1e-300 then
     return {low, high}
   end
-  local step = 10.0 ^ math.floor(math.log(span / 4, 10))
-  for _, factor in ipairs {5, 2} do
-    if span / (step * factor) >= 4 then
-      step = step * factor
-      break
-    end
+  local least = span / ((most or 10) - 1) * (1 - 1e-9)
+  local unit = 10.0 ^ math.floor(math.log(least, 10))
+  local step = 10 * unit
+  for _, factor in ipairs {5, 2, 1} do
+    if factor * unit >= least then step = factor * unit end
   end
   local out = {}
   for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do
@@ -34,9 +34,10 @@ end
 --- Returns ticks with texts, short but different.
 -- @tparam number low
 -- @tparam number high
+-- @tparam ?integer most as for `between`
 -- @treturn {{number=,text=,place=},...} `place` is 0 at `low` and 1 at `high`
-function ticks.labelled(low, high)
-  local numbers = ticks.between(low, high)
+function ticks.labelled(low, high, most)
+  local numbers = ticks.between(low, high, most)
   local out
   for _, format in ipairs {"%.4g", "%.10g", "%.17g"} do
     out = {}
