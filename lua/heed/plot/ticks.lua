@@ -4,7 +4,7 @@ local matrix = require "heed.plot.matrix"
 local ticks = {}
 
 --- Returns numbers at round distances (1, 2 or 5 and zeros) inside a range, as
--- many as allowed; both ends where no distance is round.
+-- many as allowed, at least one; both ends where no distance is round.
 -- @tparam number low
 -- @tparam number high at least `low`
 -- @tparam[opt=10] integer most how many, at least 3
@@ -18,17 +18,20 @@ function ticks.between(low, high, most)
   if span == math.huge or span <= 1e-9 * size or span < 1e-300 then
     return {low, high}
   end
-  local least = span / ((most or 10) - 1) * (1 - 1e-9)
-  local unit = 10.0 ^ math.floor(math.log(least, 10))
-  local step = 10 * unit
-  for _, factor in ipairs {5, 2, 1} do
-    if factor * unit >= least then step = factor * unit end
+  local unit = 10.0 ^ math.floor(math.log(span / (most or 10), 10))
+  while true do
+    for _, factor in ipairs {1, 2, 5} do
+      local step = factor * unit
+      local first = math.ceil(low / step - 1e-9)
+      local last = math.floor(high / step + 1e-9)
+      if last - first < (most or 10) then
+        local out = {}
+        for k = first, last do out[#out + 1] = k * step end
+        return out
+      end
+    end
+    unit = unit * 10
   end
-  local out = {}
-  for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do
-    out[#out + 1] = k * step
-  end
-  return out
 end
 
 --- Returns ticks with texts, short but different.
