@@ -46,9 +46,9 @@ function axis.limits(op, name, limits, is_log)
 end
 
 -- Ends for a single value, with the value between them.
-local function around(value, is_log)
+local function around(value, is_log, is_whole)
   if is_log then return value / 10, math.min(value * 10, greatest) end
-  local reach = value == 0 and 1 or math.abs(value) / 10
+  local reach = (value == 0 or is_whole) and 1 or math.abs(value) / 10
   return math.max(value - reach, -greatest), math.min(value + reach, greatest)
 end
 
@@ -68,10 +68,12 @@ end
 -- @tparam number least of the data; with `greatest` below it there is none
 -- @tparam number most of the data
 -- @tparam table opts `log`; `low`, `high`: ends that are given; `pad`: the part
---   of the span that is left free at ends that are not (0)
+--   of the span that is left free at ends that are not (0); `whole`: the data
+--   are whole numbers, and so are the ticks
 -- @treturn table with `low`, `high`, `log` and the methods below
 function axis.new(least, most, opts)
-  local self = setmetatable({log = opts.log or false}, axis)
+  local self = setmetatable({log = opts.log or false,
+    whole = opts.whole or false}, axis)
   local low, high = opts.low, opts.high
   if least > most then
     -- no data: something round
@@ -82,10 +84,11 @@ function axis.new(least, most, opts)
   -- an end that is given may lie beyond all data
   least = math.min(low or least, high or least)
   most = math.max(high or most, low or most)
-  if least == most then least, most = around(least, self.log) end
+  if least == most then
+    least, most = around(least, self.log, opts.whole)
+  end
   local from, to = padded(least, most, opts.pad or 0, self.log)
   self.low, self.high = low or from, high or to
-  self.given = {low = low ~= nil, high = high ~= nil}
   return self
 end
 
@@ -132,7 +135,7 @@ function axis:ticks(most)
   if self.log then
     numbers, texts = ticks.log(self.low, self.high, most)
   else
-    numbers, texts = ticks.linear(self.low, self.high, most)
+    numbers, texts = ticks.linear(self.low, self.high, most, self.whole)
   end
   local place, out = self:placer(), {}
   for i, number in ipairs(numbers) do

@@ -1,7 +1,6 @@
 --- The series of a chart: read from lists, tensors and histories of training.
 local check = require "heed.check"
 local matrix = require "heed.plot.matrix"
-local width = require "heed.plot.width"
 
 local series = {}
 
@@ -35,11 +34,6 @@ function series.numbers(op, name, value)
   return out
 end
 
---- Returns the label of a series as a text that prints on one line, "" for nil.
-function series.label(label)
-  return label == nil and "" or width.clean(tostring(label))
-end
-
 -- One series: `x`, `y` (lists of one length), `label`, `points`.
 local function read_one(op, name, value)
   local is_table = type(value) == "table" and not check.is_tensor(value)
@@ -56,7 +50,8 @@ local function read_one(op, name, value)
         (kinds:gsub("|", " or a ")), check.show(field))
     end
   end
-  local one = {label = series.label(value.label), points = value.points}
+  local one = {points = value.points or false,
+    label = value.label ~= nil and tostring(value.label) or ""}
   one.y = series.numbers(op, fields and name .. ".y" or name, value.y)
   if value.x ~= nil then
     one.x = series.numbers(op, name .. ".x", value.x)
@@ -112,7 +107,7 @@ local function read_history(op, history, keys, defaults)
       check.fail("%s: keys[%d] %s is in no record of the history; known: %s",
         op, k, check.show(key), check.names(names))
     end
-    local one = {x = {}, y = {}, label = width.clean((key:gsub("%.", " ", 1)))}
+    local one = {x = {}, y = {}, label = key:gsub("%.", " ", 1)}
     for i, record in ipairs(history) do
       local number = at(record, key)
       one.x[i] = record.epoch + 0.0

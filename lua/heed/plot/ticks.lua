@@ -74,16 +74,21 @@ end
 -- @tparam number low
 -- @tparam number high
 -- @tparam integer most at least 2
+-- @tparam[opt=false] boolean whole whether only whole numbers, where there are
+--   two of them
 -- @treturn {number,...} ascending
 -- @treturn {string,...} how they are written
 -- @usage
 -- local numbers, texts = ticks.linear(0, 1, 4)
 -- return texts[2] --> 0.5
-function ticks.linear(low, high, most)
+function ticks.linear(low, high, most, whole)
   if low == high then return {low}, {general(low, 4)} end
   local ends = {low, high}
   if is_degenerate(low, high) then return ends, distinct(ends) end
   local power = math.floor(math.log((high - low) / most, 10))
+  if whole and math.floor(high) - math.ceil(low) >= 1 then
+    power = math.max(power, 0)
+  end
   for k = 0, 6 do
     local factor = ({1, 2, 5})[k % 3 + 1]
     local exponent = power + k // 3
