@@ -54,6 +54,7 @@ end
 
 -- The ends moved outward by a part of the span.
 local function padded(low, high, part, is_log)
+  if part == 0 then return low, high end
   if is_log then
     local more = part * (math.log(high, 10) - math.log(low, 10))
     return math.max(low / 10 ^ more, 5e-324), math.min(high * 10 ^ more,
