@@ -274,11 +274,9 @@ end
 -- @tparam {{number,...},...} pieces x1, y1, x2, y2, ... for each outline
 -- @tparam table pen `color`; `opacity`, 0 to 1 (1)
 function canvas:areas(pieces, pen)
-  for _, piece in ipairs(pieces) do
-    add_plot(self, {piece}, string.format("filledcurves closed %s fs "
-      .. "transparent solid %s noborder", quoted_color(pen.color),
-      exact(pen.opacity or 1)))
-  end
+  if #pieces == 0 then return end
+  add_plot(self, pieces, string.format("filledcurves closed %s fs transparent "
+    .. "solid %s noborder", quoted_color(pen.color), exact(pen.opacity or 1)))
 end
 
 --- Writes the picture to a file.

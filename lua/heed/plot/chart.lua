@@ -88,7 +88,7 @@ end
 local function layout(spec)
   local l, texts = {}, spec.texts
   local entries = #spec.legend
-  l.across = math.max(plot_width, spec.least_width or 0)
+  l.across = math.ceil(math.max(plot_width, spec.least_width or 0))
   l.down = math.max(plot_height, entries * entry_height)
   l.y_ticks = spec.y:ticks(math.min(8, l.down // 30))
   l.x_ticks = spec.labels and thing_ticks(l, spec.labels)

@@ -114,26 +114,36 @@ local function count_all(groups, edges, density, missing)
   return most, least
 end
 
--- The outline of a group in places, from the base and back to it.
-local function outline(group, edges, x_place, y_place)
-  local out = {x_place(edges[1]), 0}
+-- The outlines of a group in places: one for each run of bins that are not
+-- empty, from the base and back to it.
+local function outlines(group, edges, x_place, y_place)
+  local pieces, piece = {}, nil
   for i, height in ipairs(group.heights) do
-    local y = math.max(0, y_place(height) or 0)
-    for _, edge in ipairs {edges[i], edges[i + 1]} do
-      out[#out + 1] = x_place(edge)
-      out[#out + 1] = y
+    local y = height > 0 and y_place(height) or 0
+    if y <= 0 then
+      piece = nil
+    else
+      local left, right = x_place(edges[i]), x_place(edges[i + 1])
+      if piece then
+        piece[#piece] = nil -- the base of the last bin
+        piece[#piece] = nil
+      else
+        piece = {left, 0}
+        pieces[#pieces + 1] = piece
+      end
+      for _, place in ipairs {left, y, right, y, right, 0} do
+        piece[#piece + 1] = place
+      end
     end
   end
-  out[#out + 1] = x_place(edges[#edges])
-  out[#out + 1] = 0
-  return out
+  return pieces
 end
 
-local function fill_group(picture, piece, k, count)
+local function fill_group(picture, pieces, k, count)
   local alone = count == 1
-  picture:areas({piece}, {color = style.color(k), opacity = alone and 1 or 0.25})
+  picture:areas(pieces, {color = style.color(k), opacity = alone and 1 or 0.25})
   if not alone then
-    picture:path({piece}, {color = style.color(k), width = 1.6,
+    picture:path(pieces, {color = style.color(k), width = 1.6,
       dash = style.dash(k)})
   end
 end
@@ -154,11 +164,13 @@ end
 
 local function draw_picture(picture, frame, groups, edges, x_place, y_place)
   for k, group in ipairs(groups) do
-    local piece = outline(group, edges, x_place, y_place)
-    for i = 1, #piece, 2 do
-      piece[i], piece[i + 1] = frame.x(piece[i]), frame.y(piece[i + 1])
+    local pieces = outlines(group, edges, x_place, y_place)
+    for _, piece in ipairs(pieces) do
+      for i = 1, #piece, 2 do
+        piece[i], piece[i + 1] = frame.x(piece[i]), frame.y(piece[i + 1])
+      end
     end
-    fill_group(picture, piece, k, #groups)
+    fill_group(picture, pieces, k, #groups)
   end
   if #groups == 1 then
     separate(picture, groups[1], edges, frame, x_place, y_place)
@@ -169,7 +181,9 @@ end
 local function draw_text(field, groups, edges, x_place, y_place)
   if #groups > 1 then
     for k, group in ipairs(groups) do
-      field:line(outline(group, edges, x_place, y_place), k)
+      for _, piece in ipairs(outlines(group, edges, x_place, y_place)) do
+        field:line(piece, k)
+      end
     end
     return field:letters(#groups)
   end
@@ -196,8 +210,8 @@ local function legend_of(groups)
   for k, group in ipairs(groups) do
     if group.label ~= "" then labels = {} end
     legend[k] = {label = group.label, sample = function(picture, x, y, across)
-      fill_group(picture, {x, y + 6, x, y - 6, x + across, y - 6, x + across,
-        y + 6, x, y + 6}, k, #groups)
+      fill_group(picture, {{x, y + 6, x, y - 6, x + across, y - 6, x + across,
+        y + 6, x, y + 6}}, k, #groups)
     end}
   end
   if not labels and #groups > 1 then labels = {} end

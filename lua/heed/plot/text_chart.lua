@@ -68,7 +68,7 @@ function text_chart.x_ticks(axis, column)
     local list = axis:ticks(most)
     local fits, right = true, -math.huge
     for _, one in ipairs(list) do
-      one.column = column(one.place) | 0
+      one.column = column(one.place) // 1 | 0
       local left = one.column - #one.text // 2
       fits = fits and left >= right + 2
       right = left + #one.text
