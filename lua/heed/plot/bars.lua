@@ -4,6 +4,7 @@ local axis = require "heed.plot.axis"
 local chart = require "heed.plot.chart"
 local check = require "heed.check"
 local curve = require "heed.plot.curve"
+local output = require "heed.plot.output"
 local series = require "heed.plot.series"
 local style = require "heed.plot.style"
 local text_chart = require "heed.plot.text_chart"
@@ -13,7 +14,7 @@ local bars = {}
 
 local known <const> = {
   labels = "table", groups = "table", errors = "any", ylim = "table",
-  title = "string", xlabel = "string", ylabel = "string", file = "string",
+  title = "string", xlabel = "string", ylabel = "string", file = "any",
   width = "number", color = "boolean", utf8 = "boolean",
 }
 
@@ -315,14 +316,15 @@ end
 -- @tparam ?table opts
 function bars.draw(op, value, opts)
   opts = check.types(op, opts, known)
+  local kind = output.kind(op, opts.file)
   local b = read(op, value, opts)
   local y, note = value_axis(op, b, opts)
   local spec = {y = y, note = note, texts = {}}
   for _, name in ipairs {"title", "xlabel", "ylabel"} do
     spec.texts[name] = opts[name] or ""
   end
-  if not opts.file then
-    return text_chart.print(op,
+  if not kind then
+    return output.write(op, opts.file,
       render(text_chart.setting(op, opts), b, spec))
   end
   spec.labels, spec.legend = b.labels, legend_of(b)
@@ -331,7 +333,7 @@ function bars.draw(op, value, opts)
   if #b.rows * b.columns <= many then spec.least_width = #b.rows * least end
   local place = y:placer()
   function spec.draw(picture, frame) draw_picture(picture, frame, b, place) end
-  chart.write(op, opts.file, spec)
+  chart.write(op, opts.file, kind, spec)
 end
 
 return bars

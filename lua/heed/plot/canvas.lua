@@ -2,6 +2,7 @@
 -- All places are computed by us and count from the top left corner, since
 -- gnuplot makes no room for long labels.
 local check = require "heed.check"
+local fonts = require "heed.plot.fonts"
 local gnuplot = require "heed.plot.gnuplot"
 local width = require "heed.plot.width"
 
@@ -28,6 +29,9 @@ local terminals <const> = {
     font = 0.75},
 }
 
+-- A side of cairo's pictures has at most 32767 pixels.
+local most_pixels <const> = 32000
+
 -- Widths of characters in parts of the font size, on the safe side for the
 -- usual sans-serif fonts (DejaVu is the widest of them).
 local function char_width(code)
@@ -42,10 +46,24 @@ local function char_width(code)
   return columns == 0 and 0 or columns == 2 and 1.1 or 0.8
 end
 
-function canvas.clean(_, text) return width.clean(text) end
+-- Longer texts (in columns of a terminal) would make pictures that cairo cannot
+-- draw.
+local longest <const> = 300
+
+--- Returns the text as it can be drawn: on one line, with escapes for what
+-- would break it and, where our fonts draw it and not those of a viewer, for
+-- what none of them has.
+-- @tparam string kind of the picture: `svg`, `png` or `pdf`
+-- @tparam string text any bytes
+-- @treturn string
+function canvas.clean(kind, text)
+  text = width.clean(text)
+  if kind ~= "svg" then text = fonts.only_known(text) end
+  return width.cut(text, longest, "…")
+end
 
 --- Returns the pixels that a line of text takes at most.
--- @tparam string text a text as `width.clean` leaves it
+-- @tparam string text a text as `clean` leaves it
 -- @tparam number size of the font
 -- @treturn integer
 function canvas.text_width(text, size)
@@ -114,13 +132,14 @@ end
 -- @treturn table an object with the methods below
 function canvas.new(kind, across, down)
   local how = terminals[kind]
+  local scale = math.max(across, down) * how.scale <= most_pixels and how.scale
+    or 1
   local self = setmetatable({kind = kind, width = across, height = down,
-    unit = how.font * how.scale, lines = {}, labels = 0, objects = 0,
+    unit = how.font * scale, lines = {}, labels = 0, objects = 0,
     images = {}}, canvas)
   self:add("set terminal " .. how.command
     .. " font \"sans-serif,%d\" background rgb \"white\" linewidth %d",
-    across * how.scale, down * how.scale, canvas.font * self.unit // 1,
-    how.scale)
+    across * scale, down * scale, canvas.font * self.unit // 1, scale)
   self:add("set encoding utf8")
   self:add("W = %d.; H = %d.", across, down)
   self:add("unset key; unset tics; unset border; unset colorbox")
@@ -139,7 +158,7 @@ function canvas:at(x, y)
 end
 
 --- Puts a text, if it is not empty.
--- @tparam string text a text as `width.clean` leaves it
+-- @tparam string text a text as `clean` leaves it
 -- @tparam number x of its anchor
 -- @tparam number y of the middle of the line
 -- @tparam string how `left`, `center` or `right` of the text is the anchor;
@@ -171,12 +190,13 @@ function canvas:fill(x, y, to_x, to_y, r, g, b)
     string.format("fc rgb \"#%02x%02x%02x\" fs solid noborder", r, g, b))
 end
 
---- Draws the outline of a rectangle.
+--- Draws the outline of a rectangle, over the images.
 function canvas:frame(x, y, to_x, to_y)
-  self:box(x, y, to_x, to_y, "fs empty border lc rgb \"" .. canvas.ink .. "\"")
+  self:box(x, y, to_x, to_y,
+    "front fs empty border lc rgb \"" .. canvas.ink .. "\"")
 end
 
---- Fills a rectangle with a grid of colours, under all texts and boxes.
+--- Fills a rectangle with a grid of colours.
 -- @tparam table place `x`, `y`, `width`, `height` in pixels
 -- @tparam integer rows
 -- @tparam integer cols

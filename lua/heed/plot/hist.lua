@@ -3,6 +3,7 @@ local axis = require "heed.plot.axis"
 local bins = require "heed.plot.bins"
 local chart = require "heed.plot.chart"
 local check = require "heed.check"
+local output = require "heed.plot.output"
 local series = require "heed.plot.series"
 local style = require "heed.plot.style"
 local text_chart = require "heed.plot.text_chart"
@@ -11,7 +12,7 @@ local hist = {}
 
 local known <const> = {
   bins = "number|table", density = "boolean", xlim = "table", ylog = "boolean",
-  title = "string", xlabel = "string", ylabel = "string", file = "string",
+  title = "string", xlabel = "string", ylabel = "string", file = "any",
   width = "number", height = "number", color = "boolean", utf8 = "boolean",
 }
 
@@ -22,7 +23,9 @@ end
 -- The numbers of a list, or of a tensor of any shape; the finite ones, and
 -- counts of the rest.
 local function finite(op, name, value, missing)
-  if check.is_tensor(value) and value.ndim ~= 1 then value = value:reshape(-1) end
+  if check.is_tensor(value) and value.ndim ~= 1 then
+    value = value:reshape(-1)
+  end
   local out = {}
   for _, number in ipairs(series.numbers(op, name, value)) do
     if number ~= number then
@@ -227,6 +230,7 @@ end
 -- @tparam ?table opts
 function hist.draw(op, value, opts)
   opts = check.types(op, opts, known)
+  local kind = output.kind(op, opts.file)
   local missing = {nan = 0, infinite = 0, outside = 0}
   local groups = read(op, value, missing)
   local edges = edges_of(op, groups, opts)
@@ -242,17 +246,17 @@ function hist.draw(op, value, opts)
       title = opts.title or "", xlabel = opts.xlabel or "",
       ylabel = opts.ylabel or opts.density and "density" or "count",
     }}
-  if opts.file then
+  if kind then
     spec.labels = nil
     function spec.draw(picture, frame)
       draw_picture(picture, frame, groups, edges, x_place, y_place)
     end
-    return chart.write(op, opts.file, spec)
+    return chart.write(op, opts.file, kind, spec)
   end
   function spec.draw(field)
     draw_text(field, groups, edges, x_place, y_place)
   end
-  text_chart.print(op, text_chart.render(text_chart.setting(op, opts), spec))
+  output.write(op, opts.file, text_chart.render(text_chart.setting(op, opts), spec))
 end
 
 return hist

@@ -36,11 +36,11 @@ end
 
 --- Returns what the options say of the terminal.
 -- @tparam string op what the user called, for messages
--- @tparam table opts `width`, `height`, `color`, `utf8`
+-- @tparam table opts `width`, `height`, `color`, `utf8`, `file`
 -- @treturn table `columns`, `rows`, `utf8`, `frame` (characters), and
 --   `paint(text, k)`, which colours the text as series k
 function text_chart.setting(op, opts)
-  local out = io.stdout
+  local out = opts.file or io.stdout
   local is_utf8, colored = opts.utf8, opts.color
   if is_utf8 == nil then is_utf8 = terminal.is_utf8() end
   if colored == nil then colored = terminal.has_color(out) end
@@ -123,14 +123,6 @@ end
 --- Appends a text, if it is not empty.
 function text_chart.add_text(lines, text)
   if text ~= "" then lines[#lines + 1] = width.clean(text) end
-end
-
---- Writes a text to the terminal.
--- @tparam string op what the user called, for messages
--- @tparam string text
-function text_chart.print(op, text)
-  local ok, message = io.stdout:write(text)
-  if not ok then check.fail("%s: cannot write: %s", op, message) end
 end
 
 --- Returns a chart as text.
