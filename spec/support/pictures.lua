@@ -56,4 +56,36 @@ function pictures.color(pixels, x, y)
     pixels[{3, i, j}])
 end
 
+--- Returns whether two colours as `color` gives them are about the same.
+function pictures.is_near(one, other)
+  local a, b = {}, {}
+  for part in one:gmatch("%d+") do a[#a + 1] = tonumber(part) end
+  for part in other:gmatch("%d+") do b[#b + 1] = tonumber(part) end
+  local most = 0
+  for i = 1, 3 do most = math.max(most, math.abs(a[i] - b[i])) end
+  return most <= 40
+end
+
+--- Returns where a colour stands in a column of pixels: the middle of its rows
+-- in pixels of the layout, and how many rows there are; nil where it is not.
+function pictures.find(pixels, color, x, from, to)
+  local sum, count = 0, 0
+  for y = from or 0, (to or pixels.shape[2] / 2) - 0.5, 0.5 do
+    if pictures.is_near(pictures.color(pixels, x, y), color) then
+      sum, count = sum + y + 0.25, count + 1
+    end
+  end
+  if count > 0 then return sum / count, count / 2 end
+end
+
+--- Returns a function that gives the text of an SVG with these words.
+function pictures.by_text(texts)
+  return function(words)
+    for _, text in ipairs(texts) do
+      if text.text == words then return text end
+    end
+    error("no text " .. words)
+  end
+end
+
 return pictures
