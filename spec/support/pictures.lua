@@ -56,24 +56,19 @@ function pictures.color(pixels, x, y)
     pixels[{3, i, j}])
 end
 
---- Returns whether two colours as `color` gives them are about the same.
-function pictures.is_near(one, other)
-  local a, b = {}, {}
-  for part in one:gmatch("%d+") do a[#a + 1] = tonumber(part) end
-  for part in other:gmatch("%d+") do b[#b + 1] = tonumber(part) end
-  local most = 0
-  for i = 1, 3 do most = math.max(most, math.abs(a[i] - b[i])) end
-  return most <= 40
-end
-
---- Returns where a colour stands in a column of pixels: the middle of its rows
--- in pixels of the layout, and how many rows there are; nil where it is not.
+--- Returns where a colour (`{r, g, b}`, or one close to it) stands in a column
+-- of pixels: the middle of its rows in pixels of the layout, and how many there
+-- are; nil where it is not. `from` and `to` bound the rows.
 function pictures.find(pixels, color, x, from, to)
+  local column = pixels[{{}, {}, math.floor(2 * x) + 1}]:totable() -- [3 H]
   local sum, count = 0, 0
-  for y = from or 0, (to or pixels.shape[2] / 2) - 0.5, 0.5 do
-    if pictures.is_near(pictures.color(pixels, x, y), color) then
-      sum, count = sum + y + 0.25, count + 1
+  local first = math.max(1, math.floor(2 * (from or 0)) + 1)
+  for i = first, math.min(#column[1], math.floor(2 * (to or #column[1]))) do
+    local away = 0
+    for channel = 1, 3 do
+      away = math.max(away, math.abs(column[channel][i] - color[channel]))
     end
+    if away <= 40 then sum, count = sum + i / 2 - 0.25, count + 1 end
   end
   if count > 0 then return sum / count, count / 2 end
 end
