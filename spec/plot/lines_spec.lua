@@ -1,6 +1,7 @@
 local heed = require "heed"
 local pictures = require "spec.support.pictures"
 local plot = require "heed.plot"
+local style = require "heed.plot.style"
 
 local nan <const>, inf <const> = 0 / 0, math.huge
 
@@ -69,8 +70,8 @@ describe("plot.lines in a picture", function()
   end
 
   case("draws heights in proportion, on linear and logarithmic axes", function()
-    for _, one in ipairs {{{0, 4, 10}, false, 0.4}, {{1, 10, 1000}, true, 1 / 3}}
-    do
+    for _, one in ipairs {{{0, 4, 10}, false, 0.4},
+      {{1, 10, 1000}, true, 1 / 3}} do
       local heights, is_log, part = table.unpack(one)
       local pixels, at = look({y = heights, x = {2e3, 3e3, 4e3}},
         {ylog = is_log, xlim = {1e3, 5e3}})
@@ -173,6 +174,19 @@ describe("plot.lines in a picture", function()
     end
   end)
 
+  case("writes SVG, PNG and PDF by the ending of the name", function()
+    for ending, start in pairs {svg = "<?xml", png = "\x89PNG\r\n",
+      pdf = "%PDF-"} do
+      local file = os.tmpname() .. "." .. ending
+      plot.lines({{y = {1, 2}, label = "a"}, {y = {2, 1}, points = true}},
+        {file = file})
+      local handle = assert(io.open(file, "rb"))
+      assert.equal(start, handle:read(#start))
+      handle:close()
+      os.remove(file)
+    end
+  end)
+
   case("draws points as markers without a line", function()
     local pixels, at = look({y = {1, 1}, x = {10, 20}, points = true}, {})
     assert.is_truthy(pictures.find(pixels, blue, at("10").x))
@@ -212,6 +226,47 @@ describe("plot.lines in a picture", function()
       os.remove(file)
       assert.is_truthy(svg:find("</svg>", 1, true))
       assert.is_nil(svg:lower():find("[^%a]nan[^%a]?,"))
+    end
+  end)
+end)
+
+describe("the style of a series", function()
+  it("differs without colour: by dash and marker, marker, hatching, letter",
+    function()
+      local function differ(count, f)
+        local seen = {}
+        for k = 1, count do
+          local key = f(k)
+          assert.is_nil(seen[key], key)
+          seen[key] = k
+        end
+      end
+      differ(75, function(k)
+        return table.concat(style.dash(k) or {}, " ") .. " / "
+          .. tostring(style.line_marker(k))
+      end)
+      differ(14, style.marker)
+      differ(6, function(k)
+        local key = {}
+        for _, direction in ipairs(style.hatch(k) or {}) do
+          key[#key + 1] = table.concat(direction, " ")
+        end
+        return table.concat(key, ", ")
+      end)
+      differ(52, style.letter)
+      differ(50, function(k) return style.fill_char(k, true) end)
+    end)
+
+  it("has the colours of Okabe and Ito", function()
+    local known = {}
+    for _, color in ipairs {"0 0 0", "230 159 0", "86 180 233", "0 158 115",
+      "240 228 66", "0 114 178", "213 94 0", "204 121 167"} do
+      known[color] = true
+    end
+    for k = 1, 7 do
+      assert.is_true(known[table.concat(style.color(k), " ")])
+      assert.is_true(known[table.concat(style.fill(k), " ")])
+      assert.is_true(known[table.concat({style.terminal(k)}, " ")])
     end
   end)
 end)
