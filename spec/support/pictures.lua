@@ -52,8 +52,9 @@ end
 -- the layout, of which each is two by two in a PNG.
 function pictures.color(pixels, x, y)
   local i, j = math.floor(2 * y) + 1, math.floor(2 * x) + 1
-  return ("%d %d %d"):format(pixels[{1, i, j}], pixels[{2, i, j}],
-    pixels[{3, i, j}])
+  local rgb = {}
+  for c = 1, 3 do rgb[c] = pixels[{c, i, j}]:item() end
+  return table.concat(rgb, " ")
 end
 
 --- Returns where a colour (`{r, g, b}`, or one close to it) stands in a column
