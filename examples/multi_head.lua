@@ -107,15 +107,19 @@ end
 -- -- all together -------------------------------------------------------------
 
 local function show_transposition(o)
+  local heads <const>, width <const> = o.heads, o.hiddens // o.heads -- H, D
   local x = heed.arange(1, BATCH * QUERIES * o.hiddens)
-    :reshape(BATCH, QUERIES, o.hiddens)
-  local split = nn.transpose_qkv(x, o.heads)
+    :reshape(BATCH, QUERIES, o.hiddens) -- [B T C]
+  local split = nn.transpose_qkv(x, heads)
   print(("\ntranspose_qkv: %s becomes %s"):format(shape(x), shape(split)))
-  local width <const> = o.hiddens // o.heads
+  local by_hand = x:reshape(BATCH, QUERIES, heads, width) -- [B T H D]
+    :transpose(2, 3) -- [B H T D]
+    :reshape(BATCH * heads, QUERIES, width) -- [B*H T D]
+  check("cut, turned and joined to the batch", split, by_hand)
   local last = x[{1, {}, {-width, -1}}] -- the last columns of entry 1
-  check("head " .. o.heads .. " of entry 1 holds its last " .. width
-    .. " columns", split[o.heads], last)
-  check("transpose_output is the way back", nn.transpose_output(split, o.heads),
+  check(("head %d of entry 1 holds its last %d columns"):format(heads, width),
+    split[heads], last)
+  check("transpose_output is the way back", nn.transpose_output(split, heads),
     x)
 end
 

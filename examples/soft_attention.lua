@@ -20,17 +20,19 @@ Lists of different lengths lie padded in one tensor, so the softmax must leave
 out what stands behind the valid length: a score of minus infinity there is a
 weight of 0.
 
-Here all keys are alike. Then every score is alike too, whatever the weights of
+First all keys are alike. Then every score is alike too, whatever the weights of
 the network, and the result must be the plain mean of the valid values: the
-known answer that the script is held against.
+known answer that the script is held against. Then the keys differ, and so do
+the weights.
 
 Try:
     heed examples/soft_attention.lua
     heed examples/soft_attention.lua --lengths 0 10   # nothing to attend to
     heed examples/soft_attention.lua --seed 7         # the result stays
 
-Next: give the keys values of their own (heed.randn in place of heed.ones) and
-see the maps lose their evenness; then examples/multi_head.lua.
+Next: multiply the different keys by 100. The dot product picks a single value;
+the additive score, held back by its tanh, does not. Then
+examples/multi_head.lua.
 ]]
 
 local heed = require "heed"
@@ -114,46 +116,74 @@ end
 
 -- -- all together -------------------------------------------------------------
 
+-- Both attentions with the queries that they want. Dropout acts in training
+-- only: eval() switches it off.
+local function make_attentions()
+  local wide = heed.normal(0, 1, {2, 1, 20}) -- [B Tq query size]
+  local additive = nn.AdditiveAttention(2, 20, 8, {dropout = 0.1}):eval()
+  local narrow = heed.normal(0, 1, {2, 1, 2}) -- as wide as the keys
+  local dot = nn.DotProductAttention {dropout = 0.5}:eval()
+  return {
+    {
+      name = "Additive", layer = additive, queries = wide,
+      scores = function(keys) return additive_scores(additive, wide, keys) end,
+    },
+    {
+      name = "Dot-product", layer = dot, queries = narrow,
+      scores = function(keys) return dot_scores(narrow, keys) end,
+    },
+  }
+end
+
+-- The result [B Tq Dv] and the weights [B Tq Tk], held against the formula.
+local function attend(attention, keys, values, lengths)
+  local found, weights = attention.layer(attention.queries, keys, values,
+    {valid_lens = lengths, need_weights = true})
+  local by_hand = F.masked_softmax(attention.scores(keys), lengths)
+  check("weights as by hand", weights, by_hand)
+  check("result as by hand", found, by_hand:matmul(values))
+  return found, weights
+end
+
 local function main()
   local o <const> = settings()
   show_masks()
 
   local lengths = heed.tensor(o.lengths) -- [B]
-  local queries = heed.normal(0, 1, {2, 1, 20}) -- [B Tq query size]
-  local keys = heed.ones(2, KEYS, 2) -- [B Tk key size]
+  local attentions = make_attentions()
   -- 0 1 2 3, then 4 5 6 7, and so on; the same for both entries
   local values = heed.arange(0, 4 * KEYS - 1, {dtype = "float32"})
     :reshape(1, KEYS, 4):tile(2, 1, 1) -- [B Tk 4]
   local mean <const> = mean_of_valid(values, lengths)
-  -- dropout acts in training only: eval() switches it off
-  local options <const> = {valid_lens = lengths, need_weights = true}
+  local alike = heed.ones(2, KEYS, 2) -- [B Tk key size]
+  local different = heed.randn(2, KEYS, 2)
 
-  local function report(name, found, weights, scores)
-    print("\n" .. name)
-    print(found)
-    -- the formula above, in its two steps
-    local by_hand = F.masked_softmax(scores, lengths) -- [B Tq Tk]
-    check("weights as by hand", weights, by_hand)
-    check("result as by hand", found, by_hand:matmul(values))
-    check("the mean of the valid values, since all keys are alike", found,
-      mean)
-    local file <const> = o.path("soft_attention-"
-      .. name:match "^%a+":lower() .. ".png")
-    -- one row for the query of each entry
+  local function draw(name, weights, title)
+    local file <const> = o.path("soft_attention-" .. name:lower() .. ".png")
+    -- one row for the query of each entry: [B 1 Tk] as [B Tk]
     plot.heatmap(weights:squeeze(2), {file = file, cmap = "Reds", vmin = 0,
-      title = name .. ": weights", xlabel = "Keys", ylabel = "Queries"})
+      title = title, xlabel = "Keys", ylabel = "Queries"})
     print("written: " .. file)
   end
 
-  local additive = nn.AdditiveAttention(2, 20, 8, {dropout = 0.1}):eval()
-  local found, weights = additive(queries, keys, values, options)
-  report("Additive attention", found, weights,
-    additive_scores(additive, queries, keys))
+  for _, attention in ipairs(attentions) do
+    local title <const> = attention.name .. " attention, all keys alike"
+    print("\n" .. title)
+    local found, weights = attend(attention, alike, values, lengths)
+    check("the mean of the valid values", found, mean)
+    print("result:")
+    print(found)
+    draw(attention.name, weights, title)
+  end
 
-  queries = heed.normal(0, 1, {2, 1, 2}) -- now as wide as the keys
-  local dot = nn.DotProductAttention {dropout = 0.5}:eval()
-  found, weights = dot(queries, keys, values, options)
-  report("Dot-product attention", found, weights, dot_scores(queries, keys))
+  for _, attention in ipairs(attentions) do
+    local title <const> = attention.name .. " attention, different keys"
+    print("\n" .. title)
+    local _, weights = attend(attention, different, values, lengths)
+    print("weights:")
+    print(weights:squeeze(2))
+    draw(attention.name .. "-different", weights, title)
+  end
 end
 
 script.run("soft_attention", main)

@@ -29,6 +29,7 @@ describe("examples/multi_head.lua", function()
 
   it("holds itself against what is known", function()
     for _, what in ipairs {
+      "cut, turned and joined to the batch",
       "head 5 of entry 1 holds its last 20 columns",
       "transpose_output is the way back", "every query gets W_o (W_v 1)",
       "the weights are 1 / length, in every head",

@@ -36,13 +36,25 @@ describe("examples/soft_attention.lua", function()
   end)
 
   it("prints the results of both attentions of the notebook", function()
-    for _, heading in ipairs {"Additive attention", "Dot-product attention"} do
-      assert.same({2, 3, 4, 5, 10, 11, 12, 13}, run.numbers(out, heading))
+    for _, heading in ipairs {"Additive", "Dot-product"} do
+      assert.same({2, 3, 4, 5, 10, 11, 12, 13}, run.numbers(out,
+        heading .. " attention, all keys alike\n"))
+    end
+  end)
+
+  it("holds itself against what is known", function()
+    for what, times in pairs {
+      ["F.masked_softmax gives the same"] = 2, ["weights as by hand"] = 4,
+      ["result as by hand"] = 4, ["the mean of the valid values"] = 2,
+    } do
+      local _, n = out:gsub("checked: " .. what .. "\n", "")
+      assert.equal(times, n)
     end
   end)
 
   it("draws the weights of both", function()
-    for _, name in ipairs {"additive", "dot"} do
+    for _, name in ipairs {"additive", "dot-product", "additive-different",
+        "dot-product-different"} do
       local file = NAME .. "-" .. name .. ".png"
       local width, height = run.png_size(files[file])
       assert.is_true(width > height) -- two rows of ten
@@ -56,8 +68,9 @@ describe("examples/soft_attention.lua", function()
     local code, other = run.example(NAME, "--seed", "5", "--lengths", "0",
       "10")
     assert.equal(0, code)
-    for _, heading in ipairs {"Additive attention", "Dot-product attention"} do
-      assert.same({0, 0, 0, 0, 18, 19, 20, 21}, run.numbers(other, heading))
+    for _, heading in ipairs {"Additive", "Dot-product"} do
+      assert.same({0, 0, 0, 0, 18, 19, 20, 21}, run.numbers(other,
+        heading .. " attention, all keys alike\n"))
     end
     assert.not_equal(out:match "masked_softmax.-checked",
       other:match "masked_softmax.-checked")
