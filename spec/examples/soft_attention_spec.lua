@@ -1,4 +1,5 @@
 local command = require "spec.host.command"
+local lfs = require "lfs"
 local run = require "spec.examples.run"
 
 local NAME <const> = "soft_attention"
@@ -101,6 +102,18 @@ describe("examples/soft_attention.lua", function()
       assert.same({}, written)
     end)
   end
+
+  it("names gnuplot when it is missing", function()
+    local folder = os.tmpname()
+    os.remove(folder)
+    local code, _, err = command.shell(("PATH=/nowhere %s "
+      .. "examples/soft_attention.lua --out %s"):format(command.program,
+      folder))
+    assert.equal("soft_attention: heatmap: gnuplot is not installed (Debian: "
+      .. "apt install gnuplot-nox)\n", err)
+    assert.equal(1, code)
+    assert.is_true(lfs.rmdir(folder)) -- nothing in it
+  end)
 
   it("says that the folder cannot be made", function()
     local path = command.file ""
