@@ -42,6 +42,7 @@ local function char_width(code)
     if char:find("[%u#&<>=+~^wG]") then return 0.84 end
     return 0.64
   end
+  if code == 0xFDFD then return 10 end -- a whole sentence in one character
   local columns = width.char(code)
   return columns == 0 and 0 or columns == 2 and 1.1 or 0.8
 end
