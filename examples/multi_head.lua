@@ -157,7 +157,7 @@ local function show_heads(layer, o, lengths)
   local titles, rows = {}, {}
   for h = 1, o.heads do titles[h] = "head " .. h end
   for b, n in ipairs(o.lengths) do
-    rows[b] = ("sequence %d, %d valid"):format(b, n)
+    rows[b] = ("sequence %d: %d keys"):format(b, n)
   end
   local file <const> = o.path "multi_head-weights.png"
   plot.heatmaps(weights, {file = file, cmap = "Reds", vmin = 0,

@@ -233,11 +233,11 @@ local function stop_6(kept, o)
   kept["positions.table"] = pe
 
   local file = o.path "self_attention_tour-positions.png"
-  plot.heatmap(pe, {file = file, xlabel = "Column", ylabel = "Position",
-    title = "Positional encoding", row_labels = false, col_labels = false})
+  plot.heatmap(pe, {file = file, title = "Positional encoding",
+    xlabel = "Column", ylabel = "Row: position + 1"})
   written(file)
   local waves, places = {}, heed.arange(0, POSITIONS - 1)
-  for i, column in ipairs {1, 9, 17, 25} do
+  for i, column in ipairs {5, 13, 21, 29} do
     waves[i] = {x = places, y = pe[{{}, column}], label = "column " .. column}
   end
   file = o.path "self_attention_tour-waves.png"
