@@ -34,7 +34,7 @@ words that are attended to mean something.
 ]]
 
 local heed = require "heed"
-local plot, script, text = heed.plot, heed.script, heed.text
+local plot, script, unicode = heed.plot, heed.script, heed.text.unicode
 local F <const> = heed.nn.functional
 
 local SENTENCE <const> = "The cat sat on the mat"
@@ -61,22 +61,35 @@ end
 
 -- -- tokens -------------------------------------------------------------------
 
--- The tokens of the sentence, in lower case, as a list.
+-- Is it punctuation or Chinese? BERT cuts on both sides of such a character.
+local function stands_alone(character)
+  return #unicode.bert_words("a" .. character .. "a") == 3
+end
+
+-- The tokens of the sentence, in lower case, as a list. BERT itself would drop
+-- the invisible joiners that Persian words and some emoji are written with.
 local function tokenise(o)
-  local unicode <const> = text.unicode
   if not unicode.valid(o.sentence) then
     script.fail("the sentence is no UTF-8")
   end
+  local tokens, word = {}, ""
+  local function finish(token)
+    if token ~= "" then tokens[#tokens + 1] = token end
+    word = ""
+  end
   -- composed, so that an accented letter has one spelling
   local sentence <const> = unicode.lower(unicode.nfc(o.sentence))
-  local tokens = {}
-  if o.by == "words" then
-    tokens = unicode.bert_words(sentence)
-  else
-    for _, character in ipairs(unicode.graphemes(sentence)) do
-      if unicode.trim(character) ~= "" then tokens[#tokens + 1] = character end
+  for _, character in ipairs(unicode.graphemes(sentence)) do
+    if unicode.trim(character) == "" then
+      finish(word)
+    elseif o.by == "characters" or stands_alone(character) then
+      finish(word)
+      finish(character)
+    else
+      word = word .. character
     end
   end
+  finish(word)
   if #tokens == 0 then script.fail("the sentence is empty") end
   return tokens
 end
