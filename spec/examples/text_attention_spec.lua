@@ -40,8 +40,8 @@ describe("examples/text_attention.lua", function()
   end)
 
   it("takes words that are not in quotes", function()
-    assert.equal(attend("a rose is a rose"):match "tokens.-checked",
-      attend("a", "rose", "is", "a", "rose"):match "tokens.-checked")
+    local out = attend("a", "rose", "is", "a", "rose")
+    assert.matches("tokens: a | rose | is | a | rose\n", out, 1, true)
   end)
 
   -- By hand: a token that stands c times among n gives each of its places
