@@ -17,6 +17,7 @@
 local check = require "heed.check"
 local heatmap = require "heed.plot.heatmap"
 local text = require "heed.plot.text"
+local words_text = require "heed.plot.words"
 
 local plot = {}
 
@@ -100,6 +101,25 @@ function plot.attention(queries, keys, weights, opts)
   for name, value in pairs(opts or {}) do filled[name] = value end
   filled.row_labels, filled.col_labels = queries, keys
   heatmap.write("attention", weights, filled)
+end
+
+--- Writes words to the terminal, each shaded by a weight: on a colour where the
+-- terminal has them, otherwise with a line of shades below.
+-- @tparam {string,...} words
+-- @param weights as many numbers: a list or a tensor `[T]`
+-- @tparam[opt] table opts `cmap` ("Reds"); `vmin` (0) and `vmax` (the greatest
+--   weight), what the shades span; `width`, `color`, `utf8` as for `render`;
+--   `file` is written to, any object with a `write` method
+-- @raise for weights that are not one a word, unknown options, and if the file
+--   cannot be written
+-- @usage
+-- local plot = require "heed.plot"
+-- plot.words({"a", "dull", "film"}, {0.1, 0.8, 0.1})
+function plot.words(words, weights, opts)
+  local lines = words_text.render("words", words, weights, opts)
+  local file = opts and opts.file or io.stdout
+  local ok, message = file:write(lines)
+  if not ok then check.fail("words: cannot write: %s", message) end
 end
 
 return plot

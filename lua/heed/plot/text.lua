@@ -25,10 +25,17 @@ local known <const> = {
 local shades_utf8 <const> = {" ", "░", "▒", "▓", "█"}
 local shades_ascii <const> = {" ", ".", ":", "-", "=", "+", "*", "#", "%", "@"}
 
+--- Returns the characters that stand for shades, from low to high.
+-- @tparam boolean is_utf8 whether the terminal shows more than ASCII
+-- @treturn {string,...}
+function text.shades(is_utf8)
+  return is_utf8 and shades_utf8 or shades_ascii
+end
+
 -- Two ways to draw a cell that is `columns` wide. `place` is 0 to 1, nil for
 -- what is not a number, which is drawn as a row of crosses.
 local function shade_painter(is_utf8)
-  local shades = is_utf8 and shades_utf8 or shades_ascii
+  local shades = text.shades(is_utf8)
   local cross = is_utf8 and "×" or "x"
   return function(place, columns)
     if not place then return cross:rep(columns) end
