@@ -63,6 +63,8 @@ describe("plot.words", function()
       {{{"a", "b"}, {1}},
         "words: weights must be 2, one for each word, got 1"},
       {{{"a"}, {"x"}}, 'words: weights[1] must be a number, got "x"'},
+      {{{"a"}, {1}, {file = "a.png"}}, "words: file must have a write method "
+        .. '(words are text, no picture), got "a.png"'},
       {{{"a"}, {1}, {size = 1}}, 'words: unknown option "size"; known: cmap, '
         .. "color, file, utf8, vmax, vmin, width"},
       {{{"a"}, {1}, {cmap = "jet"}},

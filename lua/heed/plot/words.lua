@@ -2,11 +2,12 @@
 --
 --     a dull and   lifeless film     each word on its colour, or
 --     . #### :     @@@@@@@@ -        on a line of shades below it
+local blocks = require "heed.plot.blocks"
 local check = require "heed.check"
 local matrix = require "heed.plot.matrix"
+local output = require "heed.plot.output"
 local palette = require "heed.plot.palette"
 local terminal = require "heed.plot.terminal"
-local text = require "heed.plot.text"
 local width = require "heed.plot.width"
 
 local words = {}
@@ -52,7 +53,8 @@ local function colored(word, place, cmap)
 end
 
 local function shade(word, place, is_utf8)
-  local shades <const> = text.shades(is_utf8)
+  local shades <const> = is_utf8 and blocks.shades_utf8
+    or blocks.shades_ascii
   local k = place and math.min(math.floor(place * #shades) + 1, #shades)
   local mark <const> = k and shades[k] or is_utf8 and "×" or "x"
   return mark:rep(width.text(word))
@@ -74,41 +76,51 @@ local function break_lines(list, columns)
   return lines
 end
 
---- Returns words shaded by weights as text for a terminal.
+-- The lines of words from `line[1]` to `line[2]`.
+local function draw_line(shown, places, line, how)
+  local above, below = {}, {}
+  for i = line[1], line[2] do
+    local place <const> = places[i] or nil
+    above[#above + 1] = how.color and colored(shown[i], place, how.cmap)
+      or shown[i]
+    below[#below + 1] = shade(shown[i], place, how.utf8)
+  end
+  local text <const> = table.concat(above, " ") .. "\n"
+  if how.color then return text end
+  return text .. table.concat(below, " "):gsub(" +$", "") .. "\n"
+end
+
+--- Shows words shaded by weights.
 -- @tparam string op what the user called, for messages
 -- @tparam {string,...} list the words
 -- @param weights as many numbers: a list or a tensor `[T]`
 -- @tparam ?table opts see `plot.words`
--- @treturn string lines, each with its end
-function words.render(op, list, weights, opts)
+function words.draw(op, list, weights, opts)
   local o <const> = check.types(op, opts, known)
+  if output.kind(op, o.file) then
+    check.fail("%s: file must have a write method (words are text, no "
+      .. "picture), got %s", op, check.show(o.file))
+  end
   local file <const> = o.file or io.stdout
   local columns <const> = terminal.columns(op, o.width, file)
-  local cmap <const> = palette.check(op, o.cmap or "Reds")
-  local is_utf8, in_color = o.utf8, o.color
-  if is_utf8 == nil then is_utf8 = terminal.is_utf8() end
-  if in_color == nil then in_color = terminal.has_color(file) end
+  local how <const> = {
+    cmap = palette.check(op, o.cmap or "Reds"), utf8 = o.utf8, color = o.color,
+  }
+  if how.utf8 == nil then how.utf8 = terminal.is_utf8() end
+  if how.color == nil then how.color = terminal.has_color(file) end
 
   local shown <const> = read_words(op, list, columns)
   local m <const> = read_weights(op, weights, #shown)
-  local low <const>, high <const> = matrix.range(op, m, o.vmin or 0, o.vmax)
-  local lines = {}
-  for _, line in ipairs(break_lines(shown, columns)) do
-    local above, below = {}, {}
-    for i = line[1], line[2] do
-      local weight <const> = m[1][i]
-      local place <const> = weight == weight
-        and matrix.place(weight, low, high) or nil
-      above[#above + 1] = in_color and colored(shown[i], place, cmap)
-        or shown[i]
-      below[#below + 1] = shade(shown[i], place, is_utf8)
-    end
-    lines[#lines + 1] = table.concat(above, " ") .. "\n"
-    if not in_color then
-      lines[#lines + 1] = table.concat(below, " "):gsub(" +$", "") .. "\n"
-    end
+  local low <const>, high <const> = matrix.range(op, {m}, o.vmin or 0, o.vmax)
+  local places, lines = {}, {}
+  for i, weight in ipairs(m[1]) do
+    -- false stands for what is not a number
+    places[i] = weight == weight and matrix.place(weight, low, high)
   end
-  return table.concat(lines)
+  for _, line in ipairs(break_lines(shown, columns)) do
+    lines[#lines + 1] = draw_line(shown, places, line, how)
+  end
+  output.write(op, o.file, table.concat(lines))
 end
 
 return words
