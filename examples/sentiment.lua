@@ -592,7 +592,7 @@ local SHOWN <const> = 12
 
 -- Prints the words of both classes and draws them.
 local function show_words(o, reviews)
-  local labels, values, both = {}, {}, {}
+  local labels, values, both, drawn = {}, {}, {}, {}
   for class, name in ipairs(CLASSES) do
     both[class] = {attended(reviews, class, SHOWN)}
     print(("\nAttended to when it says %s:\n  %s"):format(name,
@@ -600,8 +600,10 @@ local function show_words(o, reviews)
   end
   for class = 1, 2 do
     for _, word in ipairs(both[class][1]) do
-      labels[#labels + 1] = word
-      values[#values + 1] = {both[1][2][word] or 0, both[2][2][word] or 0}
+      if not drawn[word] then
+        labels[#labels + 1], drawn[word] = word, true
+        values[#values + 1] = {both[1][2][word] or 0, both[2][2][word] or 0}
+      end
     end
   end
   if #labels == 0 then return end
@@ -619,17 +621,20 @@ local function draw_attention(o, judge_, review)
   local _, _, seen = heed.no_grad(judge_.model, collate {review})
   local file <const> = o.path "sentiment-attention.png"
   plot.attention(review.words, seen[1], {file = file, cmap = "Reds",
-    title = "What each word looks at, mean of the heads"})
+    title = "Self-attention, mean of the heads",
+    ylabel = "the word that looks", xlabel = "the word looked at"})
   print("written: " .. file)
 end
 
--- A review of 8 to 14 words that is judged well and surely.
+-- The review of at most 14 words that is judged best, rather one of at least 8;
+-- nil if all are longer.
 local function pick(reviews)
-  local best, surest = reviews[1], -1
+  local best, most = nil, -1
   for _, review in ipairs(reviews) do
     local n <const>, p <const> = #review.words, review.positive
-    local sure <const> = review.label == 2 and p or 1 - p
-    if n >= 8 and n <= 14 and sure > surest then best, surest = review, sure end
+    local good <const> = (review.label == 2 and p or 1 - p)
+      + (n >= 8 and 1 or 0)
+    if n <= 14 and good > most then best, most = review, good end
   end
   return best
 end
@@ -685,9 +690,11 @@ local function main()
     local test <const> = measure(o, judge_, sets)
     show_words(o, test)
     local review <const> = pick(test)
-    draw_attention(o, judge_, review)
-    print()
-    show(judge_, review)
+    if review then
+      draw_attention(o, judge_, review)
+      print()
+      show(judge_, review)
+    end
   end
   for _, sentence in ipairs(o.sentence) do
     print()
