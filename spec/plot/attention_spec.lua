@@ -67,6 +67,8 @@ chat │░░░░▓▓▓▓│
     error_of('tokens must be a table of tokens, got "a"', "a", {{1}},
       {keys = {"b"}})
     error_of("keys must be a table, got 7", {"a"}, {{1}}, {keys = 7})
+    error_of("tokens[2] must be a string or a number, got a table", {"a", {}},
+      {{1}}, {keys = {"b"}})
     error_of("weights must be [2 2] for 2 tokens, got [1 2]", {"a", "b"},
       {{1, 0}})
     error_of("weights must be [1 3] for 1 tokens and 3 keys, got [1 2]",

@@ -111,6 +111,8 @@ b
     local form = "grid must be a tensor [R C rows cols] or [C rows cols], or a "
       .. "table of rows of matrices, got "
     error_of(form .. "nil")
+    error_of("grid has no matrix", {})
+    error_of("grid has no matrix", heed.zeros(0, 2, 2))
     error_of(form .. "tensor float32 [2 2]", heed.zeros(2, 2))
     error_of(form .. "tensor float32 [1 1 1 1 1]", heed.zeros(1, 1, 1, 1, 1))
     error_of("grid[2] row 2 must have 2 values as row 1, got 1",

@@ -220,6 +220,8 @@ describe("plot.images", function()
       .. "got nil")
     error_of("list must be a list of images or a tensor [N H W] or [N C H W], "
       .. "got tensor float32 [2 2]", heed.zeros(2, 2))
+    error_of("list has no image", {})
+    error_of("list has no image", heed.zeros(0, 2, 2))
     error_of("list[2] must be [H W], [1 H W] or [3 H W], got 7", {{{1}}, 7})
     error_of("titles must have 2 entries (one for each image), got 1",
       heed.zeros(2, 2, 2), {titles = {"a"}})

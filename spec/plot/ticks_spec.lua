@@ -104,7 +104,12 @@ describe("an axis", function()
       local place = axis.new(value, value, {}):placer()(value)
       assert.is_true(place > 0 and place <= 1)
     end
-    assert.equal(0.5, axis.new(7, 7, {log = true}):placer()(7))
+    for _, value in ipairs {7, 5e-324, greatest} do
+      local place = axis.new(value, value, {log = true}):placer()(value)
+      assert.is_true(place >= 0 and place <= 1)
+    end
+    local a = axis.new(5, 5, {whole = true})
+    assert.same({4, 6}, {a.low, a.high})
   end)
 
   it("ends where the limits say", function()

@@ -47,8 +47,11 @@ end
 
 -- Ends for a single value, with the value between them.
 local function around(value, is_log, is_whole)
-  if is_log then return value / 10, math.min(value * 10, greatest) end
-  local reach = (value == 0 or is_whole) and 1 or math.abs(value) / 10
+  if is_log then
+    return math.max(value / 10, 5e-324), math.min(value * 10, greatest)
+  end
+  local reach = math.abs(value) / 10
+  if value == 0 or is_whole then reach = math.max(1, reach // 1) end
   return math.max(value - reach, -greatest), math.min(value + reach, greatest)
 end
 

@@ -78,10 +78,12 @@ local function measure(g, panel, has_rows, has_cols)
   panel.has_cols = has_cols and #panel.col_labels > 0
   panel.row_step = canvas.label_step(panel.rows, panel.height,
     font * line_height)
+  -- numbers are left out rather than turned
+  local need = widest(panel.col_labels, font) + 4
   panel.upright = not g.slanted
-    and widest(panel.col_labels, font) + 4 <= panel.width / panel.cols
-  panel.col_step = panel.upright and 1
-    or canvas.label_step(panel.cols, panel.width, font * line_height / slant)
+    and (not panel.all_cols or need <= panel.width / panel.cols)
+  if not panel.upright then need = font * line_height / slant end
+  panel.col_step = canvas.label_step(panel.cols, panel.width, need)
   panel.below, panel.reach = 0, 0
   if has_cols then panel.below, panel.reach = col_label_room(panel) end
   local labels = has_rows and widest(panel.row_labels, font) or 0

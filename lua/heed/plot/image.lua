@@ -242,11 +242,13 @@ end
 --- Draws images into a file or the terminal, see `plot.images`.
 function image.draw_list(op, values, opts)
   opts = check.types(op, opts, image.known_list)
-  local count = matrix.depth(values) >= 3 and #values
-  if not count then
+  local dims = matrix.depth(values)
+  local count = dims > 0 and #values
+  if dims < 3 and count ~= 0 then
     check.fail("%s: list must be a list of images or a tensor [N H W] or "
       .. "[N C H W], got %s", op, check.show(values))
   end
+  if count == 0 then check.fail("%s: list has no image", op) end
   local list = {}
   for k = 1, count do
     list[k] = image.read(op, values[k], ("list[%d]"):format(k))

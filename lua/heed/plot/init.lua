@@ -154,6 +154,19 @@ function plot.heatmaps(grid, opts)
   heatmap.draw("heatmaps", maps, opts)
 end
 
+local function check_tokens(name, list)
+  if type(list) ~= "table" then
+    check.fail("attention: %s must be a table of tokens, got %s", name,
+      check.show(list))
+  end
+  for i, token in ipairs(list) do
+    if type(token) ~= "string" and type(token) ~= "number" then
+      check.fail("attention: %s[%d] must be a string or a number, got %s",
+        name, i, check.show(token))
+    end
+  end
+end
+
 --- Draws attention weights: queries down, keys to the right, their tokens at
 -- 45 degrees.
 -- @tparam {string,...} tokens one for each row, and for each column
@@ -175,12 +188,8 @@ function plot.attention(tokens, weights, opts)
   known.row_labels, known.col_labels = nil, nil
   opts = check.types("attention", opts, known)
   local keys = opts.keys or tokens
-  for name, list in pairs {tokens = tokens, keys = keys} do
-    if type(list) ~= "table" then
-      check.fail("attention: %s must be a table of tokens, got %s", name,
-        check.show(list))
-    end
-  end
+  check_tokens("tokens", tokens)
+  check_tokens("keys", keys)
   local m = matrix.read("attention", weights, "weights")
   if #tokens ~= m.rows or #keys ~= m.cols then
     check.fail("attention: weights must be [%d %d] for %d tokens%s, "

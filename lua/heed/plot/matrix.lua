@@ -107,6 +107,7 @@ end
 -- @raise if this is no grid, or as `read`
 function matrix.grid(op, value, columns)
   local dims = matrix.depth(value)
+  if dims > 0 and #value == 0 then check.fail("%s: grid has no matrix", op) end
   if dims ~= 3 and dims ~= 4 then
     check.fail("%s: grid must be a tensor [R C rows cols] or [C rows cols], "
       .. "or a table of rows of matrices, got %s", op, check.show(value))
