@@ -133,6 +133,7 @@ describe("plot.bars in a terminal", function()
     local plain = text_of({{8, 4}}, {utf8 = false, errors = {{1, 1}}})
     assert.is_nil(plain:find("[\x80-\xFF]"))
     assert.is_truthy(plain:find("8 +- 1\n", 1, true))
+    for line in plain:gmatch("[^\n]+") do assert.is_true(#line <= 60, line) end
   end)
 
   it("cuts a label that takes more than half of the width", function()

@@ -1,5 +1,5 @@
 --- Bars: upright in a picture, lying in the terminal, where labels have room.
--- Read `chart.lua` and `text_chart.lua` first.
+-- Read `chart.lua` first, and `text_bars.lua` for the terminal.
 local axis = require "heed.plot.axis"
 local chart = require "heed.plot.chart"
 local check = require "heed.check"
@@ -7,8 +7,8 @@ local curve = require "heed.plot.curve"
 local output = require "heed.plot.output"
 local series = require "heed.plot.series"
 local style = require "heed.plot.style"
+local text_bars = require "heed.plot.text_bars"
 local text_chart = require "heed.plot.text_chart"
-local width = require "heed.plot.width"
 
 local bars = {}
 
@@ -24,7 +24,6 @@ local least_label <const> = 24 -- pixels of a slanted label
 local many <const> = 120 -- bars
 local bars_part <const> = 0.8 -- of the room of a label; the rest is free
 local hatch_distance <const> = 7 -- pixels
-local eighths <const> = {"▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
 -- The values as rows of equal length, one row for each label.
 local function read_rows(op, name, value)
@@ -100,12 +99,6 @@ local function read(op, value, opts)
   return b
 end
 
--- The error of a bar, nil if there is none to draw.
-local function error_of(b, i, g)
-  local number = b.errors and b.errors[i][g]
-  return number and number - number == 0 and number or nil
-end
-
 -- The axis of the values, which holds 0, and what has no bar.
 local function value_axis(op, b, opts)
   local low, high = axis.limits(op, "ylim", opts.ylim, false)
@@ -117,7 +110,7 @@ local function value_axis(op, b, opts)
       elseif number - number ~= 0 then
         infinite = infinite + 1
       else
-        local reach = error_of(b, i, g) or 0
+        local reach = text_bars.error_of(b, i, g) or 0
         local from, to = number - reach, number + reach
         if from - from == 0 then least = math.min(least, from) end
         if to - to == 0 then most = math.max(most, to) end
@@ -191,7 +184,7 @@ local function draw_picture(picture, frame, b, place)
         boxes[#boxes + 1] = {left = left, right = left + bar,
           bottom = frame.y(clamped(math.min(at, base))),
           top = frame.y(clamped(math.max(at, base)))}
-        local reach = error_of(b, i, g)
+        local reach = text_bars.error_of(b, i, g)
         if reach then
           local x, cap = left + bar / 2, math.min(5, bar / 3)
           local from = frame.y(clamped(place(row[g] - reach) or at))
@@ -224,92 +217,6 @@ local function legend_of(b)
   return legend
 end
 
--- The bar of a value as text, from the column of 0 to that of the value.
-local function bar_text(from, to, char, is_utf8)
-  local whole = math.floor(to - from)
-  local text = char:rep(whole)
-  local rest = math.floor((to - from - whole) * 8)
-  if is_utf8 and char == "█" and rest > 0 then
-    return text .. eighths[rest]
-  elseif not (is_utf8 and char == "█") and rest >= 4 then
-    return text .. char
-  end
-  return text
-end
-
-local function value_text(b, i, g)
-  local text = ("%.4g"):format(b.rows[i][g])
-  if b.rows[i][g] ~= b.rows[i][g] then text = "NaN" end
-  local reach = error_of(b, i, g)
-  return text .. (reach and (" ± %.2g"):format(reach) or "")
-end
-
--- The line of one bar behind its label. `room` is the columns of the chart,
--- `base` that of 0.
-local function bar_line(b, i, g, room, place, base, setting)
-  local text = value_text(b, i, g)
-  if not setting.utf8 then text = text:gsub("±", "+-") end
-  local at = place(b.rows[i][g])
-  local side = setting.frame.side
-  if not at then return (" "):rep(base) .. side .. " " .. text end
-  local to = math.max(0, math.min(room, base + (at - place(0)) * room))
-  if clamped(place(0)) ~= place(0) then to = clamped(at) * room end
-  local char = style.fill_char(g, setting.utf8)
-  if to >= base then
-    local bar = bar_text(base, to, char, setting.utf8)
-    return (" "):rep(base) .. side .. setting.paint(bar, g) .. " " .. text
-  end
-  local cells = math.floor(base - to + 0.5)
-  return (" "):rep(base - cells) .. setting.paint(char:rep(cells), g) .. side
-    .. " " .. text
-end
-
--- The labels in front of the bars, cut where they would take half of the line.
-local function text_labels(b, setting)
-  local labels, widest = {}, 0
-  for i, label in ipairs(b.labels) do
-    labels[i] = width.cut(width.clean(label), setting.columns // 2,
-      setting.utf8 and "…" or "...")
-    widest = math.max(widest, width.text(labels[i]))
-  end
-  return labels, widest
-end
-
-local function render(setting, b, spec)
-  local labels, widest = text_labels(b, setting)
-  local numbers = 0
-  for i = 1, #b.rows do
-    for g = 1, b.columns do
-      numbers = math.max(numbers, width.text(value_text(b, i, g)))
-    end
-  end
-  local room = math.max(8, setting.columns - widest - numbers - 4)
-  local place = spec.y:placer()
-  local base = math.floor(clamped(place(0)) * room + 0.5)
-
-  local lines = {}
-  text_chart.add_text(lines, spec.texts.title)
-  text_chart.add_text(lines, spec.texts.xlabel)
-  for i = 1, #b.rows do
-    for g = 1, b.columns do
-      local label = g == 1 and labels[i] or ""
-      lines[#lines + 1] = (" "):rep(widest - width.text(label)) .. label .. " "
-        .. bar_line(b, i, g, room, place, base, setting)
-    end
-  end
-  text_chart.add_x_axis(lines, setting, widest + 1, room,
-    text_chart.x_ticks(spec.y, function(at) return at * room + 0.5 end))
-  if spec.texts.ylabel ~= "" then
-    lines[#lines + 1] = text_chart.centered(width.clean(spec.texts.ylabel),
-      widest + 2, room)
-  end
-  local marks = {}
-  for g = 1, b.columns do marks[g] = style.fill_char(g, setting.utf8) end
-  text_chart.add_legend(lines, setting, marks, b.groups or {})
-  text_chart.add_text(lines, spec.note)
-  return table.concat(lines, "\n") .. "\n"
-end
-
 --- Draws bars; see `plot.bars`.
 -- @tparam string op what the user called, for messages
 -- @param value the values
@@ -325,7 +232,7 @@ function bars.draw(op, value, opts)
   end
   if not kind then
     return output.write(op, opts.file,
-      render(text_chart.setting(op, opts), b, spec))
+      text_bars.render(text_chart.setting(op, opts), b, spec))
   end
   spec.labels, spec.legend = b.labels, legend_of(b)
   local least = math.max(b.columns * least_bar / bars_part,
