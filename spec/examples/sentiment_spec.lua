@@ -52,9 +52,9 @@ describe("examples/sentiment.lua", function()
     assert.matches("reviews.test.tsv: 80 reviews\n", out, 1, true)
     assert.matches("checked: padding changes nothing and has no weight\n", out,
       1, true)
-    -- half of them is chance; 0.85 is far from it, and below every seed tried
+    -- 0.5 is chance; seeds 0 to 4 give 0.85 to 0.94
     local accuracy, f1 = out:match "\nattention +([%d.]+) +([%d.]+)\n"
-    assert.is_true(tonumber(accuracy) >= 0.85, accuracy)
+    assert.is_true(tonumber(accuracy) >= 0.8, accuracy)
 
     -- the table of what was judged as what gives the same numbers
     local a, b = out:match "\nnegative +(%d+) +(%d+)\n"
