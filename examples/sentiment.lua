@@ -669,11 +669,14 @@ local function learn(o, sets)
     print("accuracy on --valid, by epoch: " .. table.concat(accuracies, " "))
   end
   if o.save then save(o.save, judge_) end
+  return judge_, run.history
+end
+
+local function draw_training(o, history)
   local file <const> = o.path "sentiment-training.png"
-  plot.lines(run.history, {file = file, xlabel = "epoch", ylabel = "loss",
+  plot.lines(history, {file = file, xlabel = "epoch", ylabel = "loss",
     title = "Training"})
   print("written: " .. file)
-  return judge_
 end
 
 local function main()
@@ -683,9 +686,9 @@ local function main()
       script.fail("--sentence number %d is empty", i)
     end
   end
-  local loaded <const> = o.load and load(o.load)
+  local judge_, history = o.load and load(o.load), nil
   local sets <const> = read_sets(o)
-  local judge_ <const> = loaded or learn(o, sets)
+  if not judge_ then judge_, history = learn(o, sets) end
   if sets.test then
     local test <const> = measure(o, judge_, sets)
     show_words(o, test)
@@ -696,6 +699,7 @@ local function main()
       show(judge_, review)
     end
   end
+  if history then draw_training(o, history) end
   for _, sentence in ipairs(o.sentence) do
     print()
     show(judge_, judge_text(o, judge_, sentence))
