@@ -33,6 +33,7 @@ local hist = require "heed.plot.hist"
 local image = require "heed.plot.image"
 local lines = require "heed.plot.lines"
 local matrix = require "heed.plot.matrix"
+local shaded_words = require "heed.plot.words"
 
 local plot = {}
 
@@ -305,6 +306,21 @@ end
 --   groups = {"training", "test"}, ylabel = "accuracy in %"})
 function plot.bars(values, opts)
   bars.draw("bars", values, opts)
+end
+
+--- Shows words, each shaded by a weight: on a colour where the terminal has
+-- them, otherwise with a line of shades below. It is text only.
+-- @tparam {string,...} words
+-- @param weights as many numbers: a list or a tensor `[T]`
+-- @tparam[opt] table opts `cmap` ("Reds"); `vmin` (0) and `vmax` (the greatest
+--   weight), what the shades span; `file`, an object with a `write` method;
+--   `width`, `color`, `utf8`, see above
+-- @raise for weights that are not one a word, and unknown options
+-- @usage
+-- local plot = require "heed.plot"
+-- plot.words({"a", "dull", "film"}, {0.1, 0.8, 0.1})
+function plot.words(words, weights, opts)
+  shaded_words.draw("words", words, weights, opts)
 end
 
 return plot
