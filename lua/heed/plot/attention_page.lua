@@ -69,7 +69,7 @@ input:focus-visible + span, .cell:focus-visible {
   display: flex; flex-wrap: wrap; gap: .35rem; outline-offset: .3rem;
 }
 .cell {
-  position: relative; min-width: 3.1rem; max-width: 100%;
+  position: relative; min-width: 3.5rem; max-width: 100%;
   padding: .1rem .3rem; text-align: center; cursor: pointer;
   background: var(--cell); border: 2px solid transparent;
   border-radius: .3rem;
@@ -79,7 +79,7 @@ input:focus-visible + span, .cell:focus-visible {
   overflow-wrap: anywhere;
 }
 .cell span {
-  display: block; height: 1.25em; font-size: .72rem; line-height: 1.25;
+  display: block; height: 1.25em; margin: 0 -.3rem; font-size: .72rem; line-height: 1.25;
   font-variant-numeric: tabular-nums; direction: ltr;
 }
 .cell[aria-selected=true] { border-color: var(--mark); }

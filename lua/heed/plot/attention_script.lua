@@ -128,10 +128,13 @@ function bdi(token) {
   return element;
 }
 
+// The first letter is one of those that are written to the left.
+const leftward = new RegExp("^\\P{L}*[\\p{Script=Arabic}\\p{Script=Hebrew}" +
+  "\\p{Script=Syriac}\\p{Script=Thaana}]", "u");
+
 function makeCells(side) {
   const tokens = tokensOf(side);
-  const right = tokens.filter((token) => /^[^\p{L}]*[\p{Script=Arabic}\
-\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u.test(token)).length;
+  const right = tokens.filter((token) => leftward.test(token)).length;
   sides[side].dir = right * 2 > tokens.length ? "rtl" : "ltr";
   sides[side].replaceChildren(...tokens.map((token, index) => {
     const cell = document.createElement("div");
@@ -233,7 +236,7 @@ function say(side, index, codes) {
       " " + texts[codes[k]]);
   });
   const rest = found.length - SAID;
-  if (rest > 0) said.append(" and, less, " + rest + " more");
+  if (rest > 0) said.append(", and less to " + rest + " more");
   if (bad) {
     said.append((found.length ? "; " : "") + bad +
       (bad > 1 ? " weights are" : " weight is") + " not a number (NaN)");
