@@ -10,6 +10,8 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
   libpng-dev libjpeg62-turbo-dev libedit-dev)
 demo_packages=(lua-argparse lua-cjson gnuplot-nox)
 test_packages=("${demo_packages[@]}" lua-busted lua-check)
+# What tests pages in a browser: more to load than all the others together.
+browser_packages=(chromium-driver lua-socket)
 
 fail() {
   printf '%s: %s\n' "${0##*/}" "$1" >&2
@@ -60,7 +62,9 @@ is_here() {
     lua-cjson) has_module cjson ;;
     lua-busted) has_module busted ;;
     lua-check) command -v luacheck ;;
+    lua-socket) has_module socket ;;
     gnuplot-nox) command -v gnuplot ;;
+    chromium-driver) command -v chromedriver ;;
     *) command -v "$1" ;;
   esac >/dev/null 2>&1
 }

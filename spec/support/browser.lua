@@ -162,6 +162,13 @@ function Browser:press(...)
     {actions = {{type = "key", id = "keyboard", actions = actions}}})
 end
 
+--- The role and the name of an element, as a screen reader has them.
+function Browser:accessible(selector)
+  local path <const> = "/element/" .. find(self, selector)
+  return request(self, "GET", path .. "/computedrole"),
+    request(self, "GET", path .. "/computedlabel")
+end
+
 --- What the page wrote to the console, errors too: a list of texts.
 function Browser:console()
   local lines = {}

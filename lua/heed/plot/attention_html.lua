@@ -40,14 +40,21 @@ end
 local wanted <const> = "%s: %s must be a tensor [Tq Tk], [H Tq Tk] or "
   .. "[L H Tq Tk], or a list of one [H Tq Tk] for each layer, got %s"
 
--- A tensor of any dtype, or nested tables, as float64.
+local function refuse(name, value)
+  check.fail(wanted, NAME, name, check.show(value))
+end
+
+-- A tensor of any dtype, nested tables, or a table of rows, as float64.
 local function to_tensor(name, value)
   if check.is_tensor(value) then return value:detach():to("float64") end
   local ok, w = false, nil
-  if type(value) == "table" then
+  if type(value) == "table" and check.is_tensor(value[1]) then
+    ok, w = pcall(ops.stack, value, 1)
+    if ok then w = w:detach():to("float64") end
+  elseif type(value) == "table" then
     ok, w = pcall(core.tensor, value, {dtype = "float64"})
   end
-  if not ok then check.fail(wanted, NAME, name, check.show(value)) end
+  if not ok then refuse(name, value) end
   return w
 end
 
@@ -61,9 +68,7 @@ local function read_layer(name, value, queries, keys)
   local shape <const> = w.shape
   if w.ndim == 4 then w = ops.squeeze(w, 1) end
   if w.ndim == 2 then w = ops.unsqueeze(w, 1) end
-  if w.ndim ~= 3 or w:size(1) == 0 then
-    check.fail(wanted, NAME, name, check.show(value))
-  end
+  if w.ndim ~= 3 or w:size(1) == 0 then refuse(name, value) end
   if w:size(2) ~= queries or w:size(3) ~= keys then
     check.fail("%s: %s %s must end in [%d %d], the numbers of tokens and keys",
       NAME, name, check.shape(shape), queries, keys)
@@ -79,10 +84,10 @@ local function layers_of(name, value)
     return value, name .. "[%d]"
   end
   local w <const> = to_tensor(name, value)
-  if w.ndim ~= 4 then return {w}, name end
+  if w.ndim ~= 4 then return {value}, name end
   local list = {}
   for i = 1, w:size(1) do list[i] = w[i] end
-  if #list == 0 then check.fail(wanted, NAME, name, check.show(value)) end
+  if #list == 0 then refuse(name, value) end
   return list, name .. "[%d]"
 end
 

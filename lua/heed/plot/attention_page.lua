@@ -55,7 +55,11 @@ input:checked + span {
 input:focus-visible + span, .cell:focus-visible {
   outline: 3px solid var(--mark); outline-offset: 2px;
 }
-#said { min-height: 2.8em; margin: .6rem 0; overflow-wrap: anywhere; }
+#said { /* of one height, so that nothing moves away below the pointer */
+  position: sticky; top: 0; z-index: 1; height: 3.2em; overflow-y: auto;
+  margin: .3rem 0; padding: .2em 0; background: var(--paper);
+  overflow-wrap: anywhere;
+}
 #said bdi { font-weight: bold; }
 
 /* the tokens, and lines between them behind */
@@ -79,17 +83,16 @@ input:focus-visible + span, .cell:focus-visible {
   overflow-wrap: anywhere;
 }
 .cell span {
-  display: block; height: 1.25em; margin: 0 -.3rem; font-size: .72rem; line-height: 1.25;
+  display: block; height: 1.25em; margin: 0 -.3rem;
+  font-size: .72rem; line-height: 1.25;
   font-variant-numeric: tabular-nums; direction: ltr;
 }
 .cell[aria-selected=true] { border-color: var(--mark); }
 .held .cell[aria-selected=true] {
   outline: 2px solid var(--mark); outline-offset: 1px;
 }
-.zero {
-  background: none; border: 1px dashed var(--line); margin: 0; padding: calc(
-  .1rem + 1px) calc(.3rem + 1px); color: var(--quiet);
-}
+.zero { background: none; border: 2px dashed var(--line); }
+.cell.zero { color: var(--quiet); }
 .nan {
   background: repeating-linear-gradient(45deg, var(--cell) 0 4px,
     var(--paper) 4px 8px);
@@ -98,6 +101,10 @@ input:focus-visible + span, .cell:focus-visible {
 @media (min-width: 60rem) {
   .long { display: grid; grid-template-columns: 1fr 1fr; gap: 5rem; }
   #stage.long section + section { margin-top: 0; }
+}
+@media (max-width: 40rem) {
+  legend { width: 100%; }
+  #said { height: 4.6em; }
 }
 footer {
   margin-top: 1rem; color: var(--quiet); font-size: .85rem;
