@@ -91,7 +91,7 @@ input:focus-visible + span, .cell:focus-visible {
 .held .cell[aria-selected=true] {
   outline: 2px solid var(--mark); outline-offset: 1px;
 }
-.zero { background: none; border: 2px dashed var(--line); }
+.zero { background: var(--paper); border: 2px dashed var(--line); }
 .cell.zero { color: var(--quiet); }
 .nan {
   background: repeating-linear-gradient(45deg, var(--cell) 0 4px,
