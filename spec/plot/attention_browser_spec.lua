@@ -332,7 +332,7 @@ describe("the page of plot.attention_html", function()
           const light = (color) => luminance(color.match(/[\d.]+/g)
             .slice(0, 3).map(Number)) + 0.05;
           return Math.min(...[...document.querySelectorAll(
-            ".cell, h2 span, footer p, #said, label span, legend")].map((e) => {
+            ".cell, h2, footer p, #said, label span, legend")].map((e) => {
               const { color, backgroundColor } = getComputedStyle(e);
               const behind = backgroundColor.endsWith(", 0)") ? paper
                 : backgroundColor;

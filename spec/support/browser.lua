@@ -84,7 +84,7 @@ function Browser:close()
   self.pipe = nil
 end
 
-Browser.__gc = Browser.close
+Browser.__gc, Browser.__close = Browser.close, Browser.close
 
 --- Sends a command of Chromium's own protocol.
 function Browser:command(name, params)

@@ -26,7 +26,6 @@ h2 {
   font-size: .85rem; font-weight: normal; color: var(--quiet);
   margin: 0 0 .3rem;
 }
-h2 span { position: relative; background: var(--paper); padding-right: .4em; }
 
 /* what is shown: attention, layer, head */
 fieldset {
@@ -68,7 +67,10 @@ input:focus-visible + span, .cell:focus-visible {
   position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible;
   fill: none; stroke: var(--weight); pointer-events: none;
 }
-#stage section + section { margin-top: 4.5rem; }
+#stage section + section { /* its name below, out of the way of lines */
+  margin-top: 4.5rem; display: flex; flex-direction: column-reverse;
+}
+#stage section + section h2 { margin: .3rem 0 0; }
 .cells {
   display: flex; flex-wrap: wrap; gap: .35rem; outline-offset: .3rem;
 }
@@ -84,7 +86,7 @@ input:focus-visible + span, .cell:focus-visible {
 }
 .cell span {
   display: block; height: 1.25em; margin: 0 -.3rem;
-  font-size: .72rem; line-height: 1.25;
+  font-size: .72rem; line-height: 1.25; contain: layout size style;
   font-variant-numeric: tabular-nums; direction: ltr;
 }
 .cell[aria-selected=true] { border-color: var(--mark); }
@@ -100,7 +102,8 @@ input:focus-visible + span, .cell:focus-visible {
 }
 @media (min-width: 60rem) {
   .long { display: grid; grid-template-columns: 1fr 1fr; gap: 5rem; }
-  #stage.long section + section { margin-top: 0; }
+  #stage.long section + section { margin-top: 0; display: block; }
+  #stage.long section + section h2 { margin: 0 0 .3rem; }
 }
 @media (max-width: 40rem) {
   legend { width: 100%; }
@@ -130,10 +133,10 @@ local body <const> = [[
 <noscript>This page needs JavaScript.</noscript></p>
 <div id="stage">
 <svg aria-hidden="true"></svg>
-<section><h2 id="queries-name"><span>Tokens</span></h2>
+<section><h2 id="queries-name">Tokens</h2>
 <div class="cells" id="queries" role="listbox"
   aria-labelledby="queries-name"></div></section>
-<section><h2 id="keys-name"><span>Attended to</span></h2>
+<section><h2 id="keys-name">Attended to</h2>
 <div class="cells" id="keys" role="listbox"
   aria-labelledby="keys-name"></div></section>
 </div>

@@ -74,7 +74,9 @@ function line(side, index) {
 
 function greatest(codes) {
   let most = ZERO;
-  for (const code of codes) if (code > NAN && code > most) most = code;
+  for (let i = 0; i < codes.length; i++) {
+    if (codes[i] > NAN && codes[i] > most) most = codes[i];
+  }
   return numbers[most];
 }
 
@@ -165,7 +167,8 @@ function paint(cell, code, most) {
     : ramp[most > 0 ? Math.round(numbers[code] / most * STEPS) : 0];
   cell.style.background = step ? step.paper : "";
   cell.style.color = step ? step.ink : "";
-  cell.lastChild.textContent = texts[code];
+  const number = cell.lastChild;
+  if (number.textContent !== texts[code]) number.textContent = texts[code];
 }
 
 function clear(cell) {
@@ -195,7 +198,9 @@ function drawLines() {
     svg.append(document.createElementNS(svg.namespaceURI, "path"));
   }
   [...svg.children].forEach((path, i) => {
-    const [share, d] = used[i] || [0, ""];
+    path.style.display = i < used.length ? "" : "none";
+    if (i >= used.length) return;
+    const [share, d] = used[i];
     path.setAttribute("d", d);
     path.setAttribute("stroke-width", 0.75 + 3.25 * share);
     path.setAttribute("stroke-opacity", 0.25 + 0.75 * share);
@@ -300,6 +305,22 @@ function choices(name, labels, after) {
 
 // A small picture of each head: rows are tokens, columns what they attend to;
 // the square root of each weight, of the greatest.
+function drawHead(canvas, codes) {
+  const most = greatest(codes) || 1;
+  const colors = new Uint8Array(4 * CODES), pixel = new Uint32Array(
+    colors.buffer); // of each code
+  for (let code = 0; code < CODES && !(numbers[code] > most); code++) {
+    const share = code === NAN ? 0 : Math.sqrt(numbers[code] / most);
+    const { rgb } = ramp[Math.round(share * STEPS)];
+    colors.set([...rgb, 255], 4 * code);
+  }
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(canvas.width, canvas.height);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < codes.length; i++) pixels[i] = pixel[codes[i]];
+  context.putImageData(image, 0, 0);
+}
+
 function drawHeads() {
   const [rows, cols] = size();
   document.querySelectorAll("#head span").forEach((span, head) => {
@@ -307,16 +328,7 @@ function drawHeads() {
       document.createElement("canvas");
     canvas.width = cols;
     canvas.height = rows;
-    const codes = matrix(head), most = greatest(codes) || 1;
-    const context = canvas.getContext("2d");
-    const image = context.createImageData(cols, rows);
-    codes.forEach((code, i) => {
-      const share = code === NAN ? 0 : Math.sqrt(numbers[code] / most);
-      const { rgb } = ramp[Math.round(share * STEPS)];
-      image.data.set(rgb, 4 * i);
-      image.data[4 * i + 3] = 255;
-    });
-    context.putImageData(image, 0, 0);
+    drawHead(canvas, matrix(head));
     if (!canvas.parentNode) span.prepend(canvas);
   });
 }
