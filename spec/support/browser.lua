@@ -62,7 +62,6 @@ function browser.open(columns, rows)
     capabilities = {alwaysMatch = {
       browserName = "chrome",
       ["goog:chromeOptions"] = {
-        binary = "/usr/bin/chromium",
         args = {"--headless=new", "--no-sandbox", "--disable-gpu",
           "--disable-dev-shm-usage", "--hide-scrollbars",
           ("--window-size=%d,%d"):format(columns, rows)},

@@ -95,8 +95,8 @@ end
 -- @param w float64 tensor [H Tq Tk] of weights
 -- @treturn {string,...} one for each head
 -- @usage
--- local w = heed.tensor({{{0.5, 0, 0, 0, 0.5}}}, {dtype = "float64"})
--- assert(attention_weights.encode(w)[1] == "Oq!&Oq" or true)
+-- local w = heed.tensor({{{0.5, 0, 0, 0, 0.25}}}, {dtype = "float64"})
+-- assert(attention_weights.encode(w)[1] == "^?!(ZJ")
 function weights.encode(w)
   local list = {}
   for h, rows in ipairs(codes_of(w):totable()) do
