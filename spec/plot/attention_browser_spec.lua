@@ -154,16 +154,38 @@ describe("the page of plot.attention_html", function()
 
   it("draws a line for each weight from a tenth of the greatest", function()
     choose("head", 2)
-    b:hover(cell("queries", 2))
-    local row <const> = weights[1][1][1][2]:totable()
-    local most <const> = math.max(table.unpack(row))
-    local wanted = 0
-    for _, w in ipairs(row) do
-      if w >= most / 10 then wanted = wanted + 1 end
+    for q = 1, 3 do
+      b:hover(cell("queries", q))
+      local row <const> = weights[1][1][1][q]:totable()
+      local most <const> = math.max(table.unpack(row))
+      local wanted = 0
+      for _, w in ipairs(row) do
+        if w >= most / 10 then wanted = wanted + 1 end
+      end
+      assert.equal(wanted, b:run [[
+        return [...document.querySelectorAll("#stage path")].filter((path) =>
+          path.getBoundingClientRect().height > 0).length;]])
     end
-    assert.equal(wanted, b:run [[
-      return [...document.querySelectorAll("#stage path")].filter((path) =>
-        path.getTotalLength() > 0).length;]])
+  end)
+
+  it("has a small picture of each head", function()
+    choose("attention", 3)
+    local pictures <const> = b:run [[
+      return [...document.querySelectorAll("#head canvas")].map((canvas) => {
+        const { width, height } = canvas;
+        const { data } = canvas.getContext("2d")
+          .getImageData(0, 0, width, height);
+        return [...Array(width * height).keys()].map((i) => data[4 * i]);
+      });]]
+    assert.equal(3, #pictures)
+    for head = 1, 2 do
+      -- red goes from 0xF2 to 0 with the root of the weight
+      local w <const> = weights[3][1][head]:flatten()
+      local share <const> = (w / w:max()):sqrt():totable()
+      for i, red in ipairs(pictures[head + 1]) do
+        assert.is_true(math.abs(0xF2 * (1 - share[i]) - red) < 3)
+      end
+    end
   end)
 
   it("says the greatest weights", function()
@@ -175,6 +197,13 @@ describe("the page of plot.attention_html", function()
     if row[2] > row[1] then a, z = z, a end
     assert.equal(("le (2) attends to %s %.3f, %s %.3f"):format(target[a],
       row[a], target[z], row[z]), texts("#said")[1])
+    choose("attention", 1)
+    b:hover(cell("queries", 1))
+    assert.matches("^the %(1%) attends to .*, and less to 6 more$",
+      texts("#said")[1])
+    b:hover(cell("keys", 1))
+    assert.matches("^the %(1%) is attended to by .*, and less by 6 more$",
+      texts("#said")[1])
   end)
 
   it("says where there are no weights, and where no numbers", function()

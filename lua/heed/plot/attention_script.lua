@@ -241,7 +241,7 @@ function say(side, index, codes) {
       " " + texts[codes[k]]);
   });
   const rest = found.length - SAID;
-  if (rest > 0) said.append(", and less to " + rest + " more");
+  if (rest > 0) said.append(", and less ", given ? "to " : "by ", rest + " more");
   if (bad) {
     said.append((found.length ? "; " : "") + bad +
       (bad > 1 ? " weights are" : " weight is") + " not a number (NaN)");
