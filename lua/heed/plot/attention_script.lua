@@ -241,7 +241,8 @@ function say(side, index, codes) {
       " " + texts[codes[k]]);
   });
   const rest = found.length - SAID;
-  if (rest > 0) said.append(", and less ", given ? "to " : "by ", rest + " more");
+  const way = given ? "to " : "by ";
+  if (rest > 0) said.append(", and less " + way + rest + " more");
   if (bad) {
     said.append((found.length ? "; " : "") + bad +
       (bad > 1 ? " weights are" : " weight is") + " not a number (NaN)");
