@@ -8,6 +8,7 @@ local cjson = require "cjson"
 local heed = require "heed"
 local check = require "heed.check"
 local data = require "heed.data"
+local nn = require "heed.nn"
 local text = require "heed.text"
 local Translator = require "heed.models.translator"
 
@@ -91,15 +92,38 @@ local function shown(tokens)
   return labels
 end
 
---- What each token of a translation attended to in the source.
+-- The stacks of collect_attention for plot.attention_html. The decoder sees
+-- itself by what went in (`seen`), the source by what came out (`target`).
+local function name_stacks(stacks, source, seen, target)
+  local of <const> = {
+    ["transformer.encoder.layers.*.self_attn"] =
+      {name = "encoder", tokens = source},
+    ["transformer.decoder.layers.*.self_attn"] =
+      {name = "decoder", tokens = seen},
+    ["transformer.decoder.layers.*.multihead_attn"] =
+      {name = "decoder to encoder", tokens = target, keys = source},
+  }
+  local list = {}
+  for i, stack in ipairs(stacks) do
+    list[i] = of[stack.name]
+    list[i].weights = stack.weights
+  end
+  return list
+end
+
+--- What each token of a translation attended to.
 -- @tparam string source
 -- @tparam[opt] table options those of `translate`
 -- @treturn table `source` and `target`, lists of tokens for the axes (target
 -- without the start, with the end); `weights`, tensor [target source], the mean
--- of all heads of the last layer; `text`, the translation
+-- of all heads of the last layer; `text`, the translation; `attentions`, those
+-- of encoder, decoder and decoder to encoder of every layer and head, for
+-- `plot.attention_html`
 -- @usage
 -- local a = translation:attention("He is here.")
 -- heed.plot.show(a.weights, {row_labels = a.target, col_labels = a.source})
+-- heed.plot.attention_html(a.attentions, {file = "x.html", title = a.text})
+-- os.remove("x.html")
 function Translation:attention(source, options)
   local bpe <const> = self.tokenizer
   local translated <const> = self:translate({source}, options)[1]
@@ -108,15 +132,23 @@ function Translation:attention(source, options)
   local seen = {bpe.bos}
   table.move(target, 1, #target, 2, seen)
   local ints <const> = {dtype = "int64"}
-  local layers <const> = self.model:attention(heed.tensor(ids, ints),
-    heed.tensor(seen, ints))
-  local rows, cols = {}, {}
-  for i, id in ipairs(target) do rows[i] = bpe:token(id) end
-  rows[#rows + 1] = bpe:token(bpe.eos)
-  for i, id in ipairs(ids) do cols[i] = bpe:token(id) end
+  local stacks <const>, layers <const> = nn.collect_attention(self.model,
+    function()
+      return self.model:attention(heed.tensor(ids, ints),
+        heed.tensor(seen, ints))
+    end)
+  local function names(list)
+    local tokens = {}
+    for i, id in ipairs(list) do tokens[i] = bpe:token(id) end
+    return shown(tokens)
+  end
+  local start <const> = names(seen)
+  local rows = table.move(start, 2, #start, 1, {})
+  rows[#rows + 1] = names({bpe.eos})[1]
+  local cols <const> = names(ids)
   return {
-    source = shown(cols), target = shown(rows), weights = layers[#layers],
-    text = translated,
+    source = cols, target = rows, weights = layers[#layers],
+    text = translated, attentions = name_stacks(stacks, cols, start, rows),
   }
 end
 
