@@ -2,6 +2,7 @@
 -- All places are computed by us and count from the top left corner, since
 -- gnuplot makes no room for long labels.
 local check = require "heed.check"
+local fonts = require "heed.plot.fonts"
 local gnuplot = require "heed.plot.gnuplot"
 local width = require "heed.plot.width"
 
@@ -22,11 +23,14 @@ canvas.ink = "#404040"
 -- sizes at 96 dots an inch, hence 3/4; a PNG has twice the pixels, for screens
 -- that show them.
 local terminals <const> = {
-  svg = {command = "svg rounded size %d,%d", scale = 1, font = 1},
-  png = {command = "pngcairo rounded size %d,%d fontscale 1", scale = 2, font = 0.75},
-  pdf = {command = "pdfcairo rounded size %d/72.,%d/72. fontscale 1", scale = 1,
+  svg = {command = "svg size %d,%d", scale = 1, font = 1},
+  png = {command = "pngcairo size %d,%d fontscale 1", scale = 2, font = 0.75},
+  pdf = {command = "pdfcairo size %d/72.,%d/72. fontscale 1", scale = 1,
     font = 0.75},
 }
+
+-- A side of cairo's pictures has at most 32767 pixels.
+local most_pixels <const> = 32000
 
 -- Widths of characters in parts of the font size, on the safe side for the
 -- usual sans-serif fonts (DejaVu is the widest of them).
@@ -38,14 +42,29 @@ local function char_width(code)
     if char:find("[%u#&<>=+~^wG]") then return 0.84 end
     return 0.64
   end
+  if code == 0xFDFD then return 10 end -- a whole sentence in one character
   local columns = width.char(code)
   return columns == 0 and 0 or columns == 2 and 1.1 or 0.8
 end
 
-function canvas.clean(_, text) return width.clean(text) end
+-- Longer texts (in columns of a terminal) would make pictures that cairo cannot
+-- draw.
+local longest <const> = 300
+
+--- Returns the text as it can be drawn: on one line, with escapes for what
+-- would break it and, where our fonts draw it and not those of a viewer, for
+-- what none of them has.
+-- @tparam string kind of the picture: `svg`, `png` or `pdf`
+-- @tparam string text any bytes
+-- @treturn string
+function canvas.clean(kind, text)
+  text = width.clean(text)
+  if kind ~= "svg" then text = fonts.only_known(text) end
+  return width.cut(text, longest, "…")
+end
 
 --- Returns the pixels that a line of text takes at most.
--- @tparam string text a text as `width.clean` leaves it
+-- @tparam string text a text as `clean` leaves it
 -- @tparam number size of the font
 -- @treturn integer
 function canvas.text_width(text, size)
@@ -114,13 +133,14 @@ end
 -- @treturn table an object with the methods below
 function canvas.new(kind, across, down)
   local how = terminals[kind]
+  local scale = math.max(across, down) * how.scale <= most_pixels and how.scale
+    or 1
   local self = setmetatable({kind = kind, width = across, height = down,
-    unit = how.font * how.scale, lines = {}, labels = 0, objects = 0,
+    unit = how.font * scale, lines = {}, labels = 0, objects = 0,
     images = {}}, canvas)
   self:add("set terminal " .. how.command
-    .. " font \"sans-serif,%d\" background rgb \"white\" linewidth %d",
-    across * how.scale, down * how.scale, canvas.font * self.unit // 1,
-    how.scale)
+    .. " font \"sans-serif,%d\" background rgb \"white\" linewidth %d rounded",
+    across * scale, down * scale, canvas.font * self.unit // 1, scale)
   self:add("set encoding utf8")
   self:add("W = %d.; H = %d.", across, down)
   self:add("unset key; unset tics; unset border; unset colorbox")
@@ -139,7 +159,7 @@ function canvas:at(x, y)
 end
 
 --- Puts a text, if it is not empty.
--- @tparam string text a text as `width.clean` leaves it
+-- @tparam string text a text as `clean` leaves it
 -- @tparam number x of its anchor
 -- @tparam number y of the middle of the line
 -- @tparam string how `left`, `center` or `right` of the text is the anchor;
@@ -171,12 +191,13 @@ function canvas:fill(x, y, to_x, to_y, r, g, b)
     string.format("fc rgb \"#%02x%02x%02x\" fs solid noborder", r, g, b))
 end
 
---- Draws the outline of a rectangle.
+--- Draws the outline of a rectangle, over the images.
 function canvas:frame(x, y, to_x, to_y)
-  self:box(x, y, to_x, to_y, "fs empty border lc rgb \"" .. canvas.ink .. "\"")
+  self:box(x, y, to_x, to_y,
+    "front fs empty border lc rgb \"" .. canvas.ink .. "\"")
 end
 
---- Fills a rectangle with a grid of colours, under all texts and boxes.
+--- Fills a rectangle with a grid of colours.
 -- @tparam table place `x`, `y`, `width`, `height` in pixels
 -- @tparam integer rows
 -- @tparam integer cols
@@ -274,11 +295,9 @@ end
 -- @tparam {{number,...},...} pieces x1, y1, x2, y2, ... for each outline
 -- @tparam table pen `color`; `opacity`, 0 to 1 (1)
 function canvas:areas(pieces, pen)
-  for _, piece in ipairs(pieces) do
-    add_plot(self, {piece}, string.format("filledcurves closed %s fs "
-      .. "transparent solid %s noborder", quoted_color(pen.color),
-      exact(pen.opacity or 1)))
-  end
+  if #pieces == 0 then return end
+  add_plot(self, pieces, string.format("filledcurves closed %s fs transparent "
+    .. "solid %s noborder", quoted_color(pen.color), exact(pen.opacity or 1)))
 end
 
 --- Writes the picture to a file.

@@ -88,7 +88,7 @@ end
 local function layout(spec)
   local l, texts = {}, spec.texts
   local entries = #spec.legend
-  l.across = math.max(plot_width, spec.least_width or 0)
+  l.across = math.ceil(math.max(plot_width, spec.least_width or 0))
   l.down = math.max(plot_height, entries * entry_height)
   l.y_ticks = spec.y:ticks(math.min(8, l.down // 30))
   l.x_ticks = spec.labels and thing_ticks(l, spec.labels)
@@ -195,6 +195,7 @@ end
 --- Writes a chart as a picture.
 -- @tparam string op what the user called, for messages
 -- @tparam string file its name
+-- @tparam string kind `svg`, `png` or `pdf`
 -- @tparam table spec `x`, an axis, or `labels`, a list of texts; `y`, an axis;
 --   `texts`: `title`, `xlabel`, `ylabel`, "" for none; `note`, a line at the
 --   bottom, or ""; `legend`, a list of `{label=, sample=}`, where
@@ -202,8 +203,7 @@ end
 --   `draw(picture, frame)`, which draws the data: `frame.x(place)` and
 --   `frame.y(place)` give pixels, `frame.width` and `frame.height` the size;
 --   `least_width` of the chart in pixels
-function chart.write(op, file, spec)
-  local kind = canvas.kind(op, file)
+function chart.write(op, file, kind, spec)
   spec = cleaned(kind, spec)
   local l = layout(spec)
   local picture = canvas.new(kind, l.width, l.height)

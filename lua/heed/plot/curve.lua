@@ -3,9 +3,14 @@
 -- Places are parts of the chart: 0 to 1 from the left, 0 to 1 from below.
 local curve = {}
 
--- The part of a segment inside the unit square, after Y. Liang and B. Barsky
--- (ACM Transactions on Graphics 3, 1984); nil if none is.
-local function clip(x0, y0, x1, y1)
+--- Returns the part of a segment inside the unit square, after Y. Liang and
+-- B. Barsky (ACM Transactions on Graphics 3, 1984); nil if none is.
+-- @tparam number x0
+-- @tparam number y0
+-- @tparam number x1
+-- @tparam number y1
+-- @treturn ?number x0, y0, x1, y1 of the part
+function curve.clip(x0, y0, x1, y1)
   local from, to = 0.0, 1.0
   local function cut(direction, distance)
     if direction == 0 then return distance >= 0 end
@@ -111,7 +116,7 @@ function curve.pieces(xs, ys, x_place, y_place, columns)
       old_x, old_y, joined = x, y, true
     else
       if old_x then
-        local x0, y0, x1, y1 = clip(old_x, old_y, x, y)
+        local x0, y0, x1, y1 = curve.clip(old_x, old_y, x, y)
         if x0 then
           if not joined then
             out.start()

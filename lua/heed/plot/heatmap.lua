@@ -1,211 +1,134 @@
---- The heat map as a picture: the layout in pixels, then the drawing.
--- Read `canvas.lua` first.
---
---              title
---     y   row |##########|  bar ticks
---         row |##########|
---               / / / /          column labels, at 45 degrees
---              xlabel
+--- Heat maps: from matrices and options to what `grid` draws as a picture and
+-- `text` in a terminal.
 local check = require "heed.check"
-local canvas = require "heed.plot.canvas"
 local matrix = require "heed.plot.matrix"
+local output = require "heed.plot.output"
 local palette = require "heed.plot.palette"
-local ticks = require "heed.plot.ticks"
-local width = require "heed.plot.width"
 
 local heatmap = {}
 
-local known <const> = {
+--- The options of one map; those of a grid have more.
+heatmap.known = {
   row_labels = "table|boolean", col_labels = "table|boolean",
-  title = "string", xlabel = "string", ylabel = "string", file = "string",
+  title = "string", xlabel = "string", ylabel = "string", file = "any",
   cmap = "string", vmin = "number", vmax = "number",
+  width = "number", color = "boolean", utf8 = "boolean",
 }
 
--- Sizes in pixels.
-local font <const> = canvas.font
-local title_font <const> = canvas.title_font
-local line_height <const> = canvas.line_height
-local pad <const> = canvas.pad
-local gap <const> = canvas.gap
-local bar_width <const> = 14
-local bar_height <const> = 110 -- at least
-local side <const> = 560 -- of the longer side of the map, if cells may shrink
-local slant <const> = math.sqrt(0.5) -- sine and cosine of 45 degrees
+--- The options of a grid of maps.
+heatmap.known_grid = {titles = "table", row_titles = "table",
+  columns = "number"}
+for name, kinds in pairs(heatmap.known) do heatmap.known_grid[name] = kinds end
 
-local text_width <const> = canvas.text_width
-local widest <const> = canvas.widest
-local line_room <const> = canvas.line_room
-
--- The sizes of the map. Cells are square, as far as neither side gets thinner
--- than a few cells; they grow until every label given has room, up to a
--- thousand of them.
-local function map_size(m, labelled_rows, labelled_cols)
-  local cell = math.min(44, side / math.max(m.rows, m.cols))
-  if cell > 1 then cell = math.floor(cell) end
-  if labelled_rows and m.rows <= 1000 then cell = math.max(cell, 16) end
-  if labelled_cols and m.cols <= 1000 then cell = math.max(cell, 23) end
-  local function length(count)
-    return math.floor(math.max(cell * count, math.min(44, 44 * count)) + 0.5)
+-- A list of titles, one text each; `counts` are how many there may be.
+local function titles(op, name, list, clean, counts, wanted)
+  local out = {}
+  if not list then return out end
+  local fits = false
+  for _, count in ipairs(counts) do fits = fits or #list == count end
+  if not fits then
+    check.fail("%s: %s must have %s, got %d", op, name, wanted, #list)
   end
-  return length(m.cols), length(m.rows)
+  for i = 1, #list do
+    if type(list[i]) ~= "string" and type(list[i]) ~= "number" then
+      check.fail("%s: %s[%d] must be a string or a number, got %s", op, name,
+        i, check.show(list[i]))
+    end
+    out[i] = clean(tostring(list[i]))
+  end
+  return out
 end
 
--- The room that the column labels take: below the map, and to the left of it,
--- where the first ones reach out under the row labels.
-local function col_label_room(labels, map_width, step)
-  local cell = map_width / #labels
-  local below, left = 0, 0
-  for j = 1, #labels, step do
-    local reach = text_width(labels[j], font) * slant + font * slant
-    if labels[j] ~= "" then
-      below = math.max(below, reach)
-      left = math.max(left, reach - (j - 0.5) * cell)
+--- Gives each panel of a grid its title, from `opts.titles`: one for each
+-- column, or one for each panel.
+function heatmap.add_titles(op, g, opts, clean)
+  local count = 0
+  for _, row in ipairs(g.rows) do count = count + #row end
+  local wanted = ("%d entries (one for each %s)"):format(count, g.noun)
+  if #g.rows > 1 then
+    wanted = ("%d entries (one for each column) or %d (one for each %s)")
+      :format(g.columns, count, g.noun)
+  end
+  local list = titles(op, "titles", opts.titles, clean, {g.columns, count},
+    wanted)
+  local k = 0
+  for r, row in ipairs(g.rows) do
+    for c, panel in ipairs(row) do
+      k = k + 1
+      panel.title = #list == count and list[k] or r == 1 and list[c] or ""
     end
   end
-  return math.ceil(below), math.ceil(left)
+  g.row_titles = titles(op, "row_titles", opts.row_titles, clean, {#g.rows},
+    ("%d entries (one for each row)"):format(#g.rows))
 end
 
--- All places of the picture: `left`, `top` of the map, sizes, the canvas.
-local function layout(m, texts, bar, opts)
-  local l = {}
-  l.map_width, l.map_height = map_size(m, opts.row_labels, opts.col_labels)
-  local cell = l.map_width / m.cols
-  l.row_step = canvas.label_step(m.rows, l.map_height, font * line_height)
-  l.upright = widest(texts.cols, font) + 4 <= cell
-  l.col_step = l.upright and 1
-    or canvas.label_step(m.cols, l.map_width, font * line_height / slant)
-
-  local below, reach = col_label_room(texts.cols, l.map_width, l.col_step)
-  if l.upright then below, reach = math.ceil(font * line_height), 0 end
-  if widest(texts.cols, font) == 0 then below = 0 end
-  local rows = widest(texts.rows, font)
-  local ylabel = line_room(texts.ylabel, font) -- it stands upright
-  l.left = pad + math.max(ylabel + rows + (rows > 0 and gap or 0), reach)
-  l.ylabel_x = pad + font // 2
-  l.top = pad + line_room(texts.title, title_font)
-
-  -- the bar, with the entry for NaN under it
-  l.bar_left = l.left + l.map_width + 2 * gap
-  l.nan_height = m.nan > 0 and bar_width + gap or 0
-  l.bar_height = math.max(l.map_height - l.nan_height, bar_height)
-  local notes = math.max(0, m.nan > 0 and text_width("NaN", font) or 0)
-  for _, tick in ipairs(bar) do
-    notes = math.max(notes, text_width(tick.text, font))
-  end
-  l.width = l.bar_left + bar_width + gap + notes + pad
-  l.xlabel_y = l.top + l.map_height + gap + below + gap
-  local bottom = math.max(l.top + l.map_height + gap + below
-    + line_room(texts.xlabel, font), l.top + l.bar_height + l.nan_height)
-  l.height = math.ceil(bottom) + pad
-
-  -- longer texts widen the canvas; the map stays in its middle
-  local function widen(size, need, moved)
-    local more = math.max(0, need + 2 * pad - l[size])
-    l[size] = l[size] + more
-    for _, place in ipairs(moved) do l[place] = l[place] + more // 2 end
-  end
-  widen("width", math.max(text_width(texts.title, title_font),
-    text_width(texts.xlabel, font)), {"left", "bar_left", "ylabel_x"})
-  local title = line_room(texts.title, title_font)
-  local ylabel_length = text_width(texts.ylabel, font)
-  widen("height", title + ylabel_length, {"top", "xlabel_y"})
-  local half = ylabel_length / 2 + pad
-  l.ylabel_y = math.max(title + half,
-    math.min(l.height - half, l.top + l.map_height / 2))
-  return l
+-- The labels of one side of a panel.
+local function labels(op, name, opts, m, clean)
+  local list = matrix.labels(op, name, opts[name], m)
+  for i, label in ipairs(list) do list[i] = clean(label) end
+  return list
 end
 
-local function add_labels(picture, l, m, texts)
-  local cell_height, cell_width = l.map_height / m.rows, l.map_width / m.cols
-  for i = 1, m.rows, l.row_step do
-    picture:text(texts.rows[i], l.left - gap, l.top + (i - 0.5) * cell_height,
-      "right")
-  end
-  local bottom = l.top + l.map_height
-  for j = 1, m.cols, l.col_step do
-    local x = l.left + (j - 0.5) * cell_width
-    if l.upright then
-      picture:text(texts.cols[j], x, bottom + gap + font / 2, "center")
-    else
-      -- the anchor is half a line off the text's own axis
-      picture:text(texts.cols[j], x + 2, bottom + gap + 2, "rotate by 45 right")
-    end
-  end
-
-  local function centered(text, size)
-    local half = text_width(text, size) / 2 + pad
-    return math.max(half, math.min(l.width - half, l.left + l.map_width / 2))
-  end
-  picture:text(texts.title, centered(texts.title, title_font),
-    pad + title_font * line_height / 2, "center", title_font)
-  picture:text(texts.xlabel, centered(texts.xlabel, font),
-    l.xlabel_y + font * line_height / 2, "center")
-  picture:text(texts.ylabel, l.ylabel_x, l.ylabel_y, "rotate by 90 center")
-end
-
--- The bar is a pile of boxes that all reach its upper end: boxes side by side
--- would show light seams in a PDF.
-local function add_bar(picture, l, m, bar, cmap)
-  local right, bottom = l.bar_left + bar_width, l.top + l.bar_height
-  local steps = math.min(128, l.bar_height)
-  for k = 0, steps - 1 do
-    picture:fill(l.bar_left, bottom - k * l.bar_height / steps, right, l.top,
-      palette.color(cmap, k / (steps - 1)))
-  end
-  picture:frame(l.bar_left, bottom, right, l.top)
-  for _, tick in ipairs(bar) do
-    local y = bottom - tick.place * l.bar_height
-    picture:frame(right, y, right + 3, y)
-    picture:text(tick.text, right + gap, y, "left")
-  end
-  if m.nan > 0 then
-    local top = bottom + gap
-    picture:fill(l.bar_left, top, right, top + bar_width,
-      palette.no_number(cmap))
-    picture:frame(l.bar_left, top, right, top + bar_width)
-    picture:text("NaN", right + gap, top + bar_width / 2, "left")
-  end
-end
-
-local function add_map(picture, l, m, cmap, low, high)
-  local place = {x = l.left, y = l.top, width = l.map_width,
-    height = l.map_height}
-  picture:image(place, m.rows, m.cols, function(i, j)
-    local number = m[i][j]
-    if number ~= number then return palette.no_number(cmap) end
-    return palette.color(cmap, matrix.place(number, low, high))
-  end)
-  picture:frame(l.left, l.top, l.left + l.map_width, l.top + l.map_height)
-end
-
---- Writes a heat map of a matrix as a picture.
--- @tparam string op what the user called, for messages
--- @param value the matrix, see `matrix.read`
--- @tparam table opts see `plot.heatmap`
-function heatmap.write(op, value, opts)
-  opts = check.types(op, opts, known)
-  if not opts.file then
-    check.fail("%s: file must be the name of the picture, got nil", op)
-  end
-  local kind = canvas.kind(op, opts.file)
-  local cmap = palette.check(op, opts.cmap)
-  local m = matrix.read(op, value)
-  local texts = {
-    rows = matrix.labels(op, "row_labels", opts.row_labels, m),
-    cols = matrix.labels(op, "col_labels", opts.col_labels, m),
+local function new_panel(op, m, opts, clean, cmap, scale)
+  return {
+    m = m, rows = m.rows, cols = m.cols,
+    row_labels = labels(op, "row_labels", opts, m, clean),
+    col_labels = labels(op, "col_labels", opts, m, clean),
+    all_rows = opts.row_labels and true or false,
+    all_cols = opts.col_labels and true or false,
+    has_numbers = opts.row_labels == nil and opts.col_labels == nil,
+    color = function(i, j)
+      local number = m[i][j]
+      if number ~= number then return palette.no_number(cmap) end
+      return palette.color(cmap, matrix.place(number, scale.low, scale.high))
+    end,
   }
-  for _, name in ipairs {"title", "xlabel", "ylabel"} do
-    texts[name] = width.clean(opts[name] or "")
-  end
-  local low, high = matrix.range(op, m, opts.vmin, opts.vmax)
-  local bar = ticks.labelled(low, high)
-  local l = layout(m, texts, bar, opts)
+end
 
-  local picture = canvas.new(kind, l.width, l.height)
-  add_labels(picture, l, m, texts)
-  add_bar(picture, l, m, bar, cmap)
-  add_map(picture, l, m, cmap, low, high)
-  picture:draw(op, opts.file)
+--- Returns what `grid.draw` and `text.draw` take.
+-- @tparam string op what the user called, for messages
+-- @tparam {{table,...},...} maps rows of what `matrix.read` gives; `columns`
+-- @tparam table opts options, whose types are checked
+-- @tparam ?string kind of the picture, nil for a terminal
+-- @treturn table
+function heatmap.layout(op, maps, opts, kind)
+  local clean = output.cleaner(kind)
+  local cmap = palette.check(op, opts.cmap)
+  local list = {}
+  for _, row in ipairs(maps) do table.move(row, 1, #row, #list + 1, list) end
+  local g = {noun = "map", rows = {}, columns = maps.columns, shared = true,
+    count = 0, nan_count = 0}
+  local low, high
+  low, high, g.below, g.above = matrix.range(op, list, opts.vmin, opts.vmax)
+  g.scale = {low = low, high = high, cmap = cmap}
+  for r, row in ipairs(maps) do
+    g.rows[r] = {}
+    for c, m in ipairs(row) do
+      g.rows[r][c] = new_panel(op, m, opts, clean, cmap, g.scale)
+      g.count = g.count + m.rows * m.cols
+      g.nan_count = g.nan_count + m.nan
+      g.shared = g.shared and m.rows == list[1].rows and m.cols == list[1].cols
+    end
+  end
+  g.nan = g.nan_count > 0 and cmap or nil
+  g.in_blocks = not opts.row_labels and not opts.col_labels
+  for _, name in ipairs {"title", "xlabel", "ylabel"} do
+    g[name] = clean(opts[name] or "")
+  end
+  heatmap.add_titles(op, g, opts, clean)
+  return g
+end
+
+--- Draws heat maps into a file or the terminal.
+-- @tparam string op what the user called, for messages
+-- @tparam {{table,...},...} maps as for `layout`
+-- @tparam table opts options, whose types are checked
+-- @tparam[opt=false] boolean slanted column labels are never upright
+function heatmap.draw(op, maps, opts, slanted)
+  local kind = output.kind(op, opts.file)
+  local g = heatmap.layout(op, maps, opts, kind)
+  g.slanted = slanted
+  output.draw(op, g, opts, kind)
 end
 
 return heatmap

@@ -3,6 +3,7 @@ local axis = require "heed.plot.axis"
 local bins = require "heed.plot.bins"
 local chart = require "heed.plot.chart"
 local check = require "heed.check"
+local output = require "heed.plot.output"
 local series = require "heed.plot.series"
 local style = require "heed.plot.style"
 local text_chart = require "heed.plot.text_chart"
@@ -11,7 +12,7 @@ local hist = {}
 
 local known <const> = {
   bins = "number|table", density = "boolean", xlim = "table", ylog = "boolean",
-  title = "string", xlabel = "string", ylabel = "string", file = "string",
+  title = "string", xlabel = "string", ylabel = "string", file = "any",
   width = "number", height = "number", color = "boolean", utf8 = "boolean",
 }
 
@@ -22,7 +23,9 @@ end
 -- The numbers of a list, or of a tensor of any shape; the finite ones, and
 -- counts of the rest.
 local function finite(op, name, value, missing)
-  if check.is_tensor(value) and value.ndim ~= 1 then value = value:reshape(-1) end
+  if check.is_tensor(value) and value.ndim ~= 1 then
+    value = value:reshape(-1)
+  end
   local out = {}
   for _, number in ipairs(series.numbers(op, name, value)) do
     if number ~= number then
@@ -36,28 +39,30 @@ local function finite(op, name, value, missing)
   return out
 end
 
--- The groups of values: `numbers` and `label` of each.
-local function read(op, value, missing)
-  local first = is_list(value) and value[1]
-  local one = is_list(value) and value.values ~= nil
-  local many = is_list(first) or check.is_tensor(first)
-  local list = (one or not many) and {value} or value
-  local out = {}
-  for k = 1, #list do
-    local name, item = many and not one and ("values[%d]"):format(k)
-      or "values", list[k]
-    local label = ""
-    if is_list(item) and type(next(item)) == "string" then
-      for key in pairs(item) do
-        if key ~= "values" and key ~= "label" then
-          check.fail("%s: %s has the unknown key %s; known: label, values", op,
-            name, check.show(key))
-        end
+-- One group: `numbers` and `label`.
+local function read_group(op, name, item, missing)
+  local label = ""
+  if is_list(item) and type(next(item)) == "string" then
+    for key in pairs(item) do
+      if key ~= "values" and key ~= "label" then
+        check.fail("%s: %s has the unknown key %s; known: label, values", op,
+          name, check.show(key))
       end
-      label = item.label ~= nil and tostring(item.label) or ""
-      item, name = item.values, name .. ".values"
     end
-    out[k] = {numbers = finite(op, name, item, missing), label = label}
+    label = item.label ~= nil and tostring(item.label) or ""
+    item, name = item.values, name .. ".values"
+  end
+  return {numbers = finite(op, name, item, missing), label = label}
+end
+
+local function read(op, value, missing)
+  local first = is_list(value) and value.values == nil and value[1]
+  if not (is_list(first) or check.is_tensor(first)) then
+    return {read_group(op, "values", value, missing)}
+  end
+  local out = {}
+  for k = 1, #value do
+    out[k] = read_group(op, ("values[%d]"):format(k), value[k], missing)
   end
   return out
 end
@@ -114,26 +119,37 @@ local function count_all(groups, edges, density, missing)
   return most, least
 end
 
--- The outline of a group in places, from the base and back to it.
-local function outline(group, edges, x_place, y_place)
-  local out = {x_place(edges[1]), 0}
+-- The outlines of a group in places: one for each run of bins that are not
+-- empty, from the base and back to it.
+local function outlines(group, edges, x_place, y_place)
+  local pieces, piece = {}, nil
   for i, height in ipairs(group.heights) do
-    local y = math.max(0, y_place(height) or 0)
-    for _, edge in ipairs {edges[i], edges[i + 1]} do
-      out[#out + 1] = x_place(edge)
-      out[#out + 1] = y
+    local y = height > 0 and y_place(height) or 0
+    if y <= 0 then
+      piece = nil
+    else
+      local left, right = x_place(edges[i]), x_place(edges[i + 1])
+      if piece then
+        piece[#piece] = nil -- the base of the last bin
+        piece[#piece] = nil
+      else
+        piece = {left, 0}
+        pieces[#pieces + 1] = piece
+      end
+      for _, place in ipairs {left, y, right, y, right, 0} do
+        piece[#piece + 1] = place
+      end
     end
   end
-  out[#out + 1] = x_place(edges[#edges])
-  out[#out + 1] = 0
-  return out
+  return pieces
 end
 
-local function fill_group(picture, piece, k, count)
+local function fill_group(picture, pieces, k, count)
   local alone = count == 1
-  picture:areas({piece}, {color = style.color(k), opacity = alone and 1 or 0.25})
+  picture:areas(pieces,
+    {color = style.color(k), opacity = alone and 1 or 0.25})
   if not alone then
-    picture:path({piece}, {color = style.color(k), width = 1.6,
+    picture:path(pieces, {color = style.color(k), width = 1.6,
       dash = style.dash(k)})
   end
 end
@@ -154,11 +170,13 @@ end
 
 local function draw_picture(picture, frame, groups, edges, x_place, y_place)
   for k, group in ipairs(groups) do
-    local piece = outline(group, edges, x_place, y_place)
-    for i = 1, #piece, 2 do
-      piece[i], piece[i + 1] = frame.x(piece[i]), frame.y(piece[i + 1])
+    local pieces = outlines(group, edges, x_place, y_place)
+    for _, piece in ipairs(pieces) do
+      for i = 1, #piece, 2 do
+        piece[i], piece[i + 1] = frame.x(piece[i]), frame.y(piece[i + 1])
+      end
     end
-    fill_group(picture, piece, k, #groups)
+    fill_group(picture, pieces, k, #groups)
   end
   if #groups == 1 then
     separate(picture, groups[1], edges, frame, x_place, y_place)
@@ -169,7 +187,9 @@ end
 local function draw_text(field, groups, edges, x_place, y_place)
   if #groups > 1 then
     for k, group in ipairs(groups) do
-      field:line(outline(group, edges, x_place, y_place), k)
+      for _, piece in ipairs(outlines(group, edges, x_place, y_place)) do
+        field:line(piece, k)
+      end
     end
     return field:letters(#groups)
   end
@@ -196,8 +216,8 @@ local function legend_of(groups)
   for k, group in ipairs(groups) do
     if group.label ~= "" then labels = {} end
     legend[k] = {label = group.label, sample = function(picture, x, y, across)
-      fill_group(picture, {x, y + 6, x, y - 6, x + across, y - 6, x + across,
-        y + 6, x, y + 6}, k, #groups)
+      fill_group(picture, {{x, y + 6, x, y - 6, x + across, y - 6, x + across,
+        y + 6, x, y + 6}}, k, #groups)
     end}
   end
   if not labels and #groups > 1 then labels = {} end
@@ -213,6 +233,7 @@ end
 -- @tparam ?table opts
 function hist.draw(op, value, opts)
   opts = check.types(op, opts, known)
+  local kind = output.kind(op, opts.file)
   local missing = {nan = 0, infinite = 0, outside = 0}
   local groups = read(op, value, missing)
   local edges = edges_of(op, groups, opts)
@@ -228,17 +249,18 @@ function hist.draw(op, value, opts)
       title = opts.title or "", xlabel = opts.xlabel or "",
       ylabel = opts.ylabel or opts.density and "density" or "count",
     }}
-  if opts.file then
+  if kind then
     spec.labels = nil
     function spec.draw(picture, frame)
       draw_picture(picture, frame, groups, edges, x_place, y_place)
     end
-    return chart.write(op, opts.file, spec)
+    return chart.write(op, opts.file, kind, spec)
   end
   function spec.draw(field)
     draw_text(field, groups, edges, x_place, y_place)
   end
-  text_chart.print(op, text_chart.render(text_chart.setting(op, opts), spec))
+  output.write(op, opts.file,
+    text_chart.render(text_chart.setting(op, opts), spec))
 end
 
 return hist

@@ -4,6 +4,7 @@ local axis = require "heed.plot.axis"
 local chart = require "heed.plot.chart"
 local check = require "heed.check"
 local curve = require "heed.plot.curve"
+local output = require "heed.plot.output"
 local series = require "heed.plot.series"
 local style = require "heed.plot.style"
 local text_chart = require "heed.plot.text_chart"
@@ -11,7 +12,7 @@ local text_chart = require "heed.plot.text_chart"
 local lines = {}
 
 local known <const> = {
-  title = "string", xlabel = "string", ylabel = "string", file = "string",
+  title = "string", xlabel = "string", ylabel = "string", file = "any",
   xlog = "boolean", ylog = "boolean", xlim = "table", ylim = "table",
   keys = "table", width = "number", height = "number", color = "boolean",
   utf8 = "boolean",
@@ -208,25 +209,27 @@ end
 -- @tparam ?table opts
 function lines.draw(op, value, opts)
   opts = check.types(op, opts, known)
+  local kind = output.kind(op, opts.file)
   local list, defaults = series.read(op, value, opts.keys)
   local x, y, note = axes_of(op, list, opts)
   local x_place, y_place = x:placer(), y:placer()
-  local texts = {}
+  local spec = {x = x, y = y, note = note, texts = {}}
   for _, name in ipairs {"title", "xlabel", "ylabel"} do
-    texts[name] = opts[name] or defaults[name] or ""
+    spec.texts[name] = opts[name] or defaults[name] or ""
   end
-  if opts.file then
-    return chart.write(op, opts.file, {x = x, y = y, texts = texts, note = note,
-      legend = legend_of(list), draw = function(picture, frame)
-        for k, one in ipairs(list) do
-          draw_one(picture, frame, one, k, x_place, y_place)
-        end
-      end})
+  if kind then
+    spec.legend = legend_of(list)
+    function spec.draw(picture, frame)
+      for k, one in ipairs(list) do
+        draw_one(picture, frame, one, k, x_place, y_place)
+      end
+    end
+    return chart.write(op, opts.file, kind, spec)
   end
-  text_chart.print(op, text_chart.render(text_chart.setting(op, opts), {
-    x = x, y = y, texts = texts, note = note, labels = labels_of(list),
-    draw = function(field) draw_text(field, list, x_place, y_place) end,
-  }))
+  spec.labels = labels_of(list)
+  function spec.draw(field) draw_text(field, list, x_place, y_place) end
+  output.write(op, opts.file,
+    text_chart.render(text_chart.setting(op, opts), spec))
 end
 
 return lines

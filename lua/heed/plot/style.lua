@@ -35,6 +35,13 @@ local markers <const> = {7, 5, 9, 13, 11, 15, 6, 4, 8, 12, 10, 14, 1, 2}
 -- to a stroke.
 local dashes <const> = {false, {5, 5}, {0.5, 4}, {8, 4, 0.5, 4}, {14, 5}}
 
+local hatches <const> = {
+  false, {{1, 1}}, {{1, -1}}, {{1, 1}, {1, -1}}, {{1, 0}}, {{0, 1}},
+}
+
+local fill_chars_utf8 <const> = {"█", "░", "▓", "▒"}
+local fill_chars_ascii <const> = {"#", "=", "+", "-", "*", "~", "o", ":"}
+
 local function cycle(list, k) return list[(k - 1) % #list + 1] end
 
 --- Returns the colour of line k: {red, green, blue}, 0 to 255.
@@ -59,8 +66,15 @@ end
 --- Returns the marker of points k, as gnuplot numbers them.
 function style.marker(k) return cycle(markers, k) end
 
---- Returns gnuplot's fill pattern over area k; nil for none.
-function style.hatch(k) return cycle({false, 4, 5, 6, 7, 1, 2}, k) or nil end
+--- Returns the hatching of area k: directions of its lines, as (1, 1) upwards
+-- and (1, 0) along; nil for none. Colour and hatching together differ for 42.
+function style.hatch(k) return cycle(hatches, k) or nil end
+
+--- Returns the character of bar k in a terminal.
+function style.fill_char(k, is_utf8)
+  local list = is_utf8 and fill_chars_utf8 or fill_chars_ascii
+  return list[k] or style.letter(k - #list)
+end
 
 --- Returns the letter of series k in a terminal, a to z, A to Z, and again.
 function style.letter(k)

@@ -36,11 +36,11 @@ end
 
 --- Returns what the options say of the terminal.
 -- @tparam string op what the user called, for messages
--- @tparam table opts `width`, `height`, `color`, `utf8`
+-- @tparam table opts `width`, `height`, `color`, `utf8`, `file`
 -- @treturn table `columns`, `rows`, `utf8`, `frame` (characters), and
 --   `paint(text, k)`, which colours the text as series k
 function text_chart.setting(op, opts)
-  local out = io.stdout
+  local out = opts.file or io.stdout
   local is_utf8, colored = opts.utf8, opts.color
   if is_utf8 == nil then is_utf8 = terminal.is_utf8() end
   if colored == nil then colored = terminal.has_color(out) end
@@ -68,7 +68,7 @@ function text_chart.x_ticks(axis, column)
     local list = axis:ticks(most)
     local fits, right = true, -math.huge
     for _, one in ipairs(list) do
-      one.column = column(one.place) | 0
+      one.column = column(one.place) // 1 | 0
       local left = one.column - #one.text // 2
       fits = fits and left >= right + 2
       right = left + #one.text
@@ -125,14 +125,6 @@ function text_chart.add_text(lines, text)
   if text ~= "" then lines[#lines + 1] = width.clean(text) end
 end
 
---- Writes a text to the terminal.
--- @tparam string op what the user called, for messages
--- @tparam string text
-function text_chart.print(op, text)
-  local ok, message = io.stdout:write(text)
-  if not ok then check.fail("%s: cannot write: %s", op, message) end
-end
-
 --- Returns a chart as text.
 -- @tparam table setting from `setting`
 -- @tparam table spec `x`, `y`: axes; `texts`: `title`, `xlabel`, `ylabel`, ""
@@ -140,7 +132,7 @@ end
 --   none; `draw(field)`, which draws the data on a field of `dots.lua`
 -- @treturn string lines, each with its end
 function text_chart.render(setting, spec)
-  local marks = spec.y:ticks(math.max(2, setting.rows // 3 + 1))
+  local marks = spec.y:ticks(math.max(3, setting.rows // 3 + 1))
   local gutter = 0
   for _, mark in ipairs(marks) do gutter = math.max(gutter, #mark.text) end
   local columns = math.max(narrowest, setting.columns - gutter - 2)
@@ -164,7 +156,10 @@ function text_chart.render(setting, spec)
     lines[#lines + 1] = text_chart.centered(width.clean(spec.texts.xlabel),
       gutter + 2, columns)
   end
-  if spec.labels then
+  if spec.labels and #spec.labels == 1 then
+    text_chart.add_text(lines, width.cut(width.clean(spec.labels[1]),
+      setting.columns, setting.utf8 and "…" or "..."))
+  elseif spec.labels then
     local letters = {}
     for k = 1, #spec.labels do letters[k] = style.letter(k) end
     text_chart.add_legend(lines, setting, letters, spec.labels)

@@ -59,18 +59,22 @@ local function stepped(numbers, step)
   return fixed
 end
 
--- The multiples of step from low to high.
-local function multiples(low, high, step)
+-- The multiples of factor * 10^exponent from low to high. Quotients of whole
+-- numbers are the numbers that their texts stand for, and sums of steps not.
+local function multiples(low, high, factor, exponent)
+  local unit = 10.0 ^ math.abs(exponent)
+  local step = exponent >= 0 and factor * unit or factor / unit
   local out = {}
   for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do
-    out[#out + 1] = k * step
+    out[#out + 1] = exponent >= 0 and k * step or k * factor / unit
   end
-  return out
+  return out, step
 end
 
 --- Returns at most `most` numbers from low to high whose distances are 1, 2 or
 -- 5 times a power of ten, as P. Heckbert chooses them ("Nice Numbers for Graph
--- Labels", Graphics Gems, 1990); both ends where there are none.
+-- Labels", Graphics Gems, 1990); a few more if it would be one only; both ends
+-- where no distance is round.
 -- @tparam number low
 -- @tparam number high
 -- @tparam integer most at least 2
@@ -89,19 +93,15 @@ function ticks.linear(low, high, most, whole)
   if whole and math.floor(high) - math.ceil(low) >= 1 then
     power = math.max(power, 0)
   end
+  local finer, finer_step
   for k = 0, 6 do
     local factor = ({1, 2, 5})[k % 3 + 1]
-    local exponent = power + k // 3
-    -- a quotient of whole numbers is the number that the text stands for
-    local step = exponent >= 0 and factor * 10.0 ^ exponent
-      or factor / 10.0 ^ -exponent
-    local numbers = multiples(low, high, step)
-    if #numbers <= most then
-      if #numbers < 2 then break end
-      return numbers, stepped(numbers, step)
-    end
+    local numbers, step = multiples(low, high, factor, power + k // 3)
+    if #numbers >= 2 then finer, finer_step = numbers, step end
+    if #numbers <= most then break end
   end
-  return ends, distinct(ends)
+  if not finer then return ends, distinct(ends) end
+  return finer, stepped(finer, finer_step)
 end
 
 -- The numbers factor * 10^k from low to high.
