@@ -87,8 +87,8 @@ local function show_shortest_form(o)
     return scores:matmul(x)
   end)
   print(("(x^T x) first: %.0f ms. (x W^T + b) x^T first: %.0f ms, and the same "
-    .. "but for\nrounding: the largest difference is %.0e of the largest number."
-    .. "\n"):format(1e3 * linear, 1e3 * pairs_first, difference(z, y)))
+    .. "but for\nrounding: the largest difference is %.0e of the largest "
+    .. "number.\n"):format(1e3 * linear, 1e3 * pairs_first, difference(z, y)))
 end
 
 -- -- a check with a known answer ----------------------------------------------
@@ -325,8 +325,8 @@ local function show_sharpness(o)
     .. "than\ne^(q . k) does."):format(KEYS, own(soft), own(linear)))
   local file <const> = o.path(NAME .. "-weights.png")
   plot.heatmaps({{soft[1][1], linear[1][1]}}, {titles = {"softmax", "linear"},
-    title = "Weights of queries that equal the keys", xlabel = "keys", ylabel = "queries", vmin = 0, vmax = 1, cmap = "Reds",
-    file = file})
+    title = "Weights of queries that equal the keys", xlabel = "keys",
+    ylabel = "queries", vmin = 0, vmax = 1, cmap = "Reds", file = file})
   print("picture: " .. file)
 end
 
@@ -343,7 +343,8 @@ script.run(NAME, function()
   for _, pass in ipairs(PASSES) do print_table(o, pass, cells[pass]) end
   print()
   for _, pass in ipairs(PASSES) do print_crossing(o, pass, cells[pass]) end
-  draw(o, cells, "time", "Time of attention", "milliseconds of processor time", COLUMNS[1])
+  draw(o, cells, "time", "Time of attention", "milliseconds of processor time",
+    COLUMNS[1])
   draw(o, cells, "memory", "Memory of attention, besides its inputs",
     "MB", COLUMNS[2])
 end)
