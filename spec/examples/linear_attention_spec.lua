@@ -5,9 +5,12 @@ local lfs = require "lfs"
 local SMALL <const> = {"--batch", "3", "--length", "12", "--width", "8",
   "--heads", "2", "--longest", "64", "--rounds", "1"}
 
+-- Runs the example with the sizes above and more arguments, which win.
 local function run(...)
-  local arguments = {"examples/linear_attention.lua", ...}
-  return command.heed(table.move(SMALL, 1, #SMALL, #arguments + 1, arguments))
+  local arguments = {"examples/linear_attention.lua"}
+  table.move(SMALL, 1, #SMALL, 2, arguments)
+  for _, argument in ipairs {...} do arguments[#arguments + 1] = argument end
+  return command.heed(arguments)
 end
 
 -- The numbers of the rows of a printed tensor.
@@ -81,8 +84,7 @@ describe("examples/linear_attention.lua", function()
     assert.equal(12, grown)
   end)
 
-  it("leaves out what takes more memory than it may, and sees the growth",
-  function()
+  it("leaves out what takes more memory than it may", function()
     -- 2 matrices of 2 heads of 512 x 512 floats are 4 MB
     local code, text = run("--longest", "512", "--memory", "3", "--causal",
       "--out", folder)
@@ -121,7 +123,7 @@ describe("examples/linear_attention.lua", function()
       "10", "--out", folder)
     fails("--longest must be a whole number of at least 16, got 4 (see --help)",
       "--longest", "4")
-    fails("cannot make the folder /dev/null/a: Not a directory", "--out",
+    fails("cannot make the folder /dev/null/a: File exists", "--out",
       "/dev/null/a")
   end)
 end)
