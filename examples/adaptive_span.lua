@@ -133,6 +133,17 @@ end
 
 -- -- training -----------------------------------------------------------------
 
+-- The mean of the losses of all distances. A mean over all targets would count
+-- far tokens less, since fewer places have one.
+local function naming_loss(scores, targets) -- [B T N V], [B T N]
+  local n <const>, total = targets:size(3), 0
+  for i = 1, n do
+    total = total + F.cross_entropy(scores:select(3, i):flatten(1, 2),
+      targets:select(3, i):flatten(), {ignore_index = IGNORED})
+  end
+  return total / n
+end
+
 -- Returns the model and what happened: lists of the step, the loss of the task
 -- and the spans [H], every few steps; and the step at which the penalty began.
 local function train(o)
@@ -153,8 +164,7 @@ local function train(o)
       end
     end,
     loss = function(_, ids, targets)
-      task = F.cross_entropy(model(ids):flatten(1, 3), targets:flatten(),
-        {ignore_index = IGNORED})
+      task = naming_loss(model(ids), targets)
       if not settled and task:item() < o.settled then
         settled = step
         model.attend.span:requires_grad_(true)
