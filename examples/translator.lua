@@ -192,9 +192,9 @@ local function make_model(o, vocab)
 end
 
 -- What is known before training. The scores of a position must not change with
--- the tokens behind it, or training would show the model its own answers; and a
--- model that knows nothing gives each of V tokens about the probability 1 / V,
--- whose cross-entropy is ln V.
+-- the tokens behind it, or training would show the model its own answers. And a
+-- model that gives each of V tokens the probability 1 / V has a loss of ln V;
+-- one whose scores are chance, with variance 1, has about 1/2 more.
 local function check_untrained(model, batch, pad)
   local _ <close> = heed.no_grad()
   model:eval()
@@ -211,9 +211,10 @@ local function check_untrained(model, batch, pad)
   local vocab <const> = scores:size(3)
   print(("scores [%s]; another last token moves those before it by %g"):format(
     table.concat(scores.shape, " "), moved))
-  print(("before training: loss %.2f, ln %d is %.2f"):format(
+  print(("before training: loss %.2f; ln %d + 1/2 is %.2f"):format(
     F.cross_entropy(scores:flatten(1, 2), batch.wanted:flatten(),
-      {ignore_index = pad}):item(), vocab, math.log(vocab)))
+      {ignore_index = pad}):item(), vocab,
+    math.log(vocab) + 0.5))
   model:train()
 end
 
