@@ -8,10 +8,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
   liblua5.4-dev libopenblas-openmp-dev libjansson-dev libutf8proc-dev
   libpng-dev libjpeg62-turbo-dev libedit-dev)
-# The fonts show what pictures are labelled with: Latin, Greek, Cyrillic and
-# Arabic; Chinese, Japanese and Korean; emoji.
+# The fonts show what pictures are labelled with: the living scripts; Chinese,
+# Japanese and Korean; emoji.
 demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox
-  fonts-dejavu-core fonts-wqy-microhei fonts-noto-color-emoji)
+  fonts-noto-core fonts-wqy-microhei fonts-noto-color-emoji)
 test_packages=("${demo_packages[@]}" lua-busted lua-check)
 
 fail() {
@@ -73,7 +73,7 @@ is_here() {
     lua-busted) has_module busted ;;
     lua-check) command -v luacheck ;;
     gnuplot-nox) command -v gnuplot ;;
-    fonts-dejavu-core) has_characters e9 3b1 416 645 ;;
+    fonts-noto-core) has_characters e9 3b1 416 5d0 645 915 e01 ;;
     fonts-wqy-microhei) has_characters 4e2d 3042 d55c ;;
     fonts-noto-color-emoji) has_characters 1f44d 1f979 ;;
     *) command -v "$1" ;;

@@ -15,7 +15,7 @@ local function quantile(sorted, part)
 end
 
 --- Returns how many bins show some numbers well. Their width is that of
--- D. Freedman and P. Diaconis ("On the histogram as a density estimator", 1981),
+-- D. Freedman and P. Diaconis ("On the histogram as a density estimator", 1981)
 -- 2 IQR / n^(1/3), but not below half the span / sqrt(n); it is at most that of
 -- H. Sturges ("The choice of a class interval", 1926), span / (log2(n) + 1).
 -- This is numpy's rule "auto", with at most 256 bins.

@@ -23,9 +23,9 @@ canvas.ink = "#404040"
 -- sizes at 96 dots an inch, hence 3/4; a PNG has twice the pixels, for screens
 -- that show them.
 local terminals <const> = {
-  svg = {command = "svg rounded size %d,%d", scale = 1, font = 1},
-  png = {command = "pngcairo rounded size %d,%d fontscale 1", scale = 2, font = 0.75},
-  pdf = {command = "pdfcairo rounded size %d/72.,%d/72. fontscale 1", scale = 1,
+  svg = {command = "svg size %d,%d", scale = 1, font = 1},
+  png = {command = "pngcairo size %d,%d fontscale 1", scale = 2, font = 0.75},
+  pdf = {command = "pdfcairo size %d/72.,%d/72. fontscale 1", scale = 1,
     font = 0.75},
 }
 
@@ -42,6 +42,7 @@ local function char_width(code)
     if char:find("[%u#&<>=+~^wG]") then return 0.84 end
     return 0.64
   end
+  if code == 0xFDFD then return 10 end -- a whole sentence in one character
   local columns = width.char(code)
   return columns == 0 and 0 or columns == 2 and 1.1 or 0.8
 end
@@ -138,7 +139,7 @@ function canvas.new(kind, across, down)
     unit = how.font * scale, lines = {}, labels = 0, objects = 0,
     images = {}}, canvas)
   self:add("set terminal " .. how.command
-    .. " font \"sans-serif,%d\" background rgb \"white\" linewidth %d",
+    .. " font \"sans-serif,%d\" background rgb \"white\" linewidth %d rounded",
     across * scale, down * scale, canvas.font * self.unit // 1, scale)
   self:add("set encoding utf8")
   self:add("W = %d.; H = %d.", across, down)

@@ -144,7 +144,8 @@ end
 
 local function fill_group(picture, pieces, k, count)
   local alone = count == 1
-  picture:areas(pieces, {color = style.color(k), opacity = alone and 1 or 0.25})
+  picture:areas(pieces,
+    {color = style.color(k), opacity = alone and 1 or 0.25})
   if not alone then
     picture:path(pieces, {color = style.color(k), width = 1.6,
       dash = style.dash(k)})
@@ -256,7 +257,8 @@ function hist.draw(op, value, opts)
   function spec.draw(field)
     draw_text(field, groups, edges, x_place, y_place)
   end
-  output.write(op, opts.file, text_chart.render(text_chart.setting(op, opts), spec))
+  output.write(op, opts.file,
+    text_chart.render(text_chart.setting(op, opts), spec))
 end
 
 return hist

@@ -213,22 +213,23 @@ function lines.draw(op, value, opts)
   local list, defaults = series.read(op, value, opts.keys)
   local x, y, note = axes_of(op, list, opts)
   local x_place, y_place = x:placer(), y:placer()
-  local texts = {}
+  local spec = {x = x, y = y, note = note, texts = {}}
   for _, name in ipairs {"title", "xlabel", "ylabel"} do
-    texts[name] = opts[name] or defaults[name] or ""
+    spec.texts[name] = opts[name] or defaults[name] or ""
   end
   if kind then
-    return chart.write(op, opts.file, kind, {x = x, y = y, texts = texts, note = note,
-      legend = legend_of(list), draw = function(picture, frame)
-        for k, one in ipairs(list) do
-          draw_one(picture, frame, one, k, x_place, y_place)
-        end
-      end})
+    spec.legend = legend_of(list)
+    function spec.draw(picture, frame)
+      for k, one in ipairs(list) do
+        draw_one(picture, frame, one, k, x_place, y_place)
+      end
+    end
+    return chart.write(op, opts.file, kind, spec)
   end
-  output.write(op, opts.file, text_chart.render(text_chart.setting(op, opts), {
-    x = x, y = y, texts = texts, note = note, labels = labels_of(list),
-    draw = function(field) draw_text(field, list, x_place, y_place) end,
-  }))
+  spec.labels = labels_of(list)
+  function spec.draw(field) draw_text(field, list, x_place, y_place) end
+  output.write(op, opts.file,
+    text_chart.render(text_chart.setting(op, opts), spec))
 end
 
 return lines

@@ -156,7 +156,10 @@ function text_chart.render(setting, spec)
     lines[#lines + 1] = text_chart.centered(width.clean(spec.texts.xlabel),
       gutter + 2, columns)
   end
-  if spec.labels then
+  if spec.labels and #spec.labels == 1 then
+    text_chart.add_text(lines, width.cut(width.clean(spec.labels[1]),
+      setting.columns, setting.utf8 and "…" or "..."))
+  elseif spec.labels then
     local letters = {}
     for k = 1, #spec.labels do letters[k] = style.letter(k) end
     text_chart.add_legend(lines, setting, letters, spec.labels)

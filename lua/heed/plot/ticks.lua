@@ -70,7 +70,8 @@ end
 
 --- Returns at most `most` numbers from low to high whose distances are 1, 2 or
 -- 5 times a power of ten, as P. Heckbert chooses them ("Nice Numbers for Graph
--- Labels", Graphics Gems, 1990); both ends where there are none.
+-- Labels", Graphics Gems, 1990); a few more if it would be one only; both ends
+-- where no distance is round.
 -- @tparam number low
 -- @tparam number high
 -- @tparam integer most at least 2
@@ -89,6 +90,7 @@ function ticks.linear(low, high, most, whole)
   if whole and math.floor(high) - math.ceil(low) >= 1 then
     power = math.max(power, 0)
   end
+  local finer, finer_step
   for k = 0, 6 do
     local factor = ({1, 2, 5})[k % 3 + 1]
     local exponent = power + k // 3
@@ -96,12 +98,11 @@ function ticks.linear(low, high, most, whole)
     local step = exponent >= 0 and factor * 10.0 ^ exponent
       or factor / 10.0 ^ -exponent
     local numbers = multiples(low, high, step)
-    if #numbers <= most then
-      if #numbers < 2 then break end
-      return numbers, stepped(numbers, step)
-    end
+    if #numbers >= 2 then finer, finer_step = numbers, step end
+    if #numbers <= most then break end
   end
-  return ends, distinct(ends)
+  if not finer then return ends, distinct(ends) end
+  return finer, stepped(finer, finer_step)
 end
 
 -- The numbers factor * 10^k from low to high.
