@@ -35,6 +35,45 @@ end
 -- scores of all their beams fit.
 local BATCH <const> = 64
 
+-- A text as ids, as the tokeniser was trained: normalised.
+local function encode(self, name, source)
+  check.kind("translate", name, source, "string")
+  local normal, fault = text.unicode.nfc(source)
+  if not normal then check.fail("translate: %s: %s", name, fault) end
+  local ids <const> = self.tokenizer:encode(normal)
+  local limit <const> = self.model.config.max_length
+  if #ids > limit then
+    check.fail("translate: %s has %d tokens, more than the %d positions of "
+      .. "this model: %s", name, #ids, limit, check.show(source))
+  end
+  return ids
+end
+
+-- The ids of the translations of lists of ids. There is nothing to say about
+-- an empty text.
+local function search(self, ids, options)
+  local o = check.options("translate", options,
+    {beam = 1, max_length = check.NONE, length_penalty = 1.0})
+  local lengths, found = {}, {}
+  for i, list in ipairs(ids) do lengths[i] = #list end
+  local source <const> = data.Ragged(ids)
+  local loader <const> = data.DataLoader(source,
+    {batch_size = BATCH, lengths = lengths})
+  for rows in loader:rows() do
+    local src, lens = source:batch(rows, {pad = self.tokenizer.pad})
+    local longest = o.max_length
+      or math.min(self.model.config.max_length, 2 * src:size(2) + 10)
+    local batch = src:size(2) > 0 and self.model:translate(src, lens, {
+      bos = self.tokenizer.bos, eos = self.tokenizer.eos, beam = o.beam,
+      max_length = longest, length_penalty = o.length_penalty,
+    })
+    for i, row in ipairs(rows) do
+      found[row] = lengths[row] == 0 and {} or batch[i]
+    end
+  end
+  return found
+end
+
 --- Translates texts.
 -- @tparam {string,...} texts
 -- @tparam[opt] table options `beam` (1), `max_length` in tokens (twice the
@@ -44,38 +83,12 @@ local BATCH <const> = 64
 -- @usage print(translation:translate({"He is here."}, {beam = 4})[1])
 function Translation:translate(texts, options)
   check.kind("translate", "texts", texts, "table")
-  local o = check.options("translate", options,
-    {beam = 1, max_length = check.NONE, length_penalty = 1.0})
-  local limit <const> = self.model.config.max_length
-  local ids, lengths = {}, {}
+  local ids, result = {}, {}
   for i, source in ipairs(texts) do
-    check.kind("translate", "texts[" .. i .. "]", source, "string")
-    local normal, fault = text.unicode.nfc(source)
-    if not normal then check.fail("translate: texts[%d]: %s", i, fault) end
-    ids[i] = self.tokenizer:encode(normal)
-    lengths[i] = #ids[i]
-    if lengths[i] > limit then
-      check.fail("translate: texts[%d] has %d tokens, more than the %d "
-        .. "positions of this model: %s", i, lengths[i], limit,
-        check.show(source))
-    end
+    ids[i] = encode(self, ("texts[%d]"):format(i), source)
   end
-  local source <const> = data.Ragged(ids)
-  local result = {}
-  local loader <const> = data.DataLoader(source,
-    {batch_size = BATCH, lengths = lengths})
-  for rows in loader:rows() do
-    local src, lens = source:batch(rows, {pad = self.tokenizer.pad})
-    local longest = o.max_length or math.min(limit, 2 * src:size(2) + 10)
-    local found = src:size(2) > 0 and self.model:translate(src, lens, {
-      bos = self.tokenizer.bos, eos = self.tokenizer.eos, beam = o.beam,
-      max_length = longest, length_penalty = o.length_penalty,
-    })
-    for i, row in ipairs(rows) do
-      -- there is nothing to say about an empty text
-      local empty <const> = lengths[row] == 0
-      result[row] = empty and "" or self.tokenizer:decode(found[i])
-    end
+  for i, list in ipairs(search(self, ids, options)) do
+    result[i] = self.tokenizer:decode(list)
   end
   return result
 end
@@ -102,21 +115,21 @@ end
 -- heed.plot.show(a.weights, {row_labels = a.target, col_labels = a.source})
 function Translation:attention(source, options)
   local bpe <const> = self.tokenizer
-  local translated <const> = self:translate({source}, options)[1]
-  local ids <const> = bpe:encode(text.unicode.nfc(source))
-  local target <const> = bpe:encode(translated)
+  local ids <const> = encode(self, "source", source)
+  local target <const> = search(self, {ids}, options)[1]
+  -- behind <bos> there are as many positions as the model has, but one
+  local longest <const> = self.model.config.max_length - 1
   local seen = {bpe.bos}
-  table.move(target, 1, #target, 2, seen)
+  table.move(target, 1, math.min(#target, longest), 2, seen)
   local ints <const> = {dtype = "int64"}
   local layers <const> = self.model:attention(heed.tensor(ids, ints),
     heed.tensor(seen, ints))
   local rows, cols = {}, {}
-  for i, id in ipairs(target) do rows[i] = bpe:token(id) end
-  rows[#rows + 1] = bpe:token(bpe.eos)
+  for i = 1, #seen do rows[i] = bpe:token(target[i] or bpe.eos) end
   for i, id in ipairs(ids) do cols[i] = bpe:token(id) end
   return {
     source = shown(cols), target = shown(rows), weights = layers[#layers],
-    text = translated,
+    text = bpe:decode(target),
   }
 end
 
