@@ -94,12 +94,13 @@ function Translation:translate(texts, options)
 end
 
 -- Tokens as axes show them: a word's start is plain, what goes on with a word
--- has a dash in front.
+-- has a dash in front; a start without letters is shown by its sign.
 local function shown(tokens)
   local labels = {}
   for i, token in ipairs(tokens) do
-    local start <const> = token:match("^\u{2581}(.*)$")
-    labels[i] = start or token:match("^<.*>$") or "-" .. token
+    local start <const> = token:match("^\u{2581}(.+)$")
+    labels[i] = start or token:match("^<.*>$")
+      or token:match("^\u{2581}$") or "-" .. token
   end
   return labels
 end
