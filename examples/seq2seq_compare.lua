@@ -12,7 +12,7 @@ own state s_t as the question:
     state    s_t+1 = LSTM(embedding of token t and c_t, s_t)
 
     additive (Bahdanau et al., 2014):  score(s, h) = w . tanh(U s + V h)
-    dot product (Luong et al., 2015):  score(s, h) = s . h / sqrt(C)
+    dot product (Luong et al., 2015):  score(s, h) = s . h
 
 The third translator, a transformer (Vaswani et al., 2017), has nothing but
 attention: no state goes from step to step, so that all positions are trained at
@@ -27,8 +27,9 @@ Try:
     heed examples/seq2seq_compare.lua
     heed examples/seq2seq_compare.lua --model additive --model dot --epochs 30
     heed examples/seq2seq_compare.lua --data fra.txt --epochs 3
-Then: a --width of 48, or 144; --dropout 0; the longest sentences of --data,
-with which one vector instead of attention would do worst.
+Then: --scaled, which divides the dot products by sqrt(C), as a transformer
+does. The states of an LSTM lie between -1 and 1, so that their products are
+small as they are: see how flat the weights become, and what that costs.
 ]]
 
 local heed = require "heed"
@@ -43,8 +44,9 @@ local here <const> = arg[0]:match("^(.*[/\\])") or "./"
 
 local Recurrent = nn.Module:extend "Recurrent"
 
--- `attend` is called as attend(queries, keys, values, options).
-function Recurrent:init(vocab, width, attend, o)
+-- `attend` is called as attend(queries, keys, values, options), one of which
+-- may be `scale`, the factor of all scores.
+function Recurrent:init(vocab, width, attend, scale, o)
   -- what models.Translation asks for
   self.config = {src_vocab = vocab, tgt_vocab = vocab,
     max_length = o.max_length}
@@ -52,7 +54,7 @@ function Recurrent:init(vocab, width, attend, o)
   self.tgt_embedding = nn.Embedding(vocab, width)
   -- two directions of half the width: h_i knows what is before and behind it
   self.encoder = nn.LSTM(width, width // 2, {bidirectional = true})
-  self.attend = attend
+  self.attend, self.score_scale = attend, scale
   self.cell = nn.LSTMCell(2 * width, width)
   self.combine = nn.Linear(2 * width, width)
   self.dropout = nn.Dropout(o.dropout)
@@ -62,11 +64,11 @@ function Recurrent:init(vocab, width, attend, o)
   self.tgt_embedding.weight = self.src_embedding.weight
   self.head.weight = self.src_embedding.weight
   nn.init.zeros_(self.head.bias)
-  self.scale = width ^ 0.5
+  self.embedding_scale = width ^ 0.5
 end
 
 function Recurrent:embed(embedding, ids) -- [B T] -> [B T C]
-  return self.dropout(embedding(ids) * self.scale)
+  return self.dropout(embedding(ids) * self.embedding_scale)
 end
 
 -- The memory h_1 .. h_S [B S C], and the decoder's first state {s, cell}, each
@@ -87,7 +89,7 @@ end
 function Recurrent:step(x, state, memory, lens, need_weights)
   local query <const> = state[1]:unsqueeze(2) -- [B 1 C]
   local context, weights = self.attend(query, memory, memory,
-    {valid_lens = lens, need_weights = need_weights})
+    {valid_lens = lens, need_weights = need_weights, scale = self.score_scale})
   context = context:squeeze(2) -- [B C]
   local s, cell = self.cell(heed.cat({x, context}, -1), state)
   local y = self.combine(heed.cat({s, context}, -1)):tanh()
@@ -157,11 +159,12 @@ local make <const> = {}
 
 function make.additive(o, vocab)
   return Recurrent(vocab, o.width,
-    nn.AdditiveAttention(o.width, o.width, o.width), o)
+    nn.AdditiveAttention(o.width, o.width, o.width), nil, o)
 end
 
 function make.dot(o, vocab)
-  return Recurrent(vocab, o.width, nn.DotProductAttention(), o)
+  return Recurrent(vocab, o.width, nn.DotProductAttention(),
+    o.scaled and o.width ^ -0.5 or 1.0, o)
 end
 
 function make.transformer(o, vocab)
@@ -191,12 +194,13 @@ local function make_parser()
   parser:whole("--vocab", "tokens of the vocabulary of both languages", 1000,
     1)
   parser:whole("--width", "of the LSTMs, even", 96, 2)
+  parser:flag("--scaled", "divide dot products by sqrt(width)")
   parser:whole("--d-model", "width of the transformer", 64, 1)
   parser:whole("--heads", "its attention heads", 4, 1)
   parser:whole("--layers", "layers of its encoder, and of its decoder", 2, 1)
   parser:number("--dropout", "probability of dropout", 0.1, 0, 1)
   parser:whole("--max-length", "most tokens of a sentence", 64, 2)
-  parser:whole("--epochs", "times to go through the data", 12, 1)
+  parser:whole("--epochs", "times to go through the data", 10, 1)
   parser:whole("--batch", "sentences of a batch", 32, 1)
   parser:number("--lr", "highest learning rate", 4e-3, 0)
   parser:whole("--warmup", "steps until it is reached", 100, 1)

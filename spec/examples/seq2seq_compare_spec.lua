@@ -108,6 +108,10 @@ describe("examples/seq2seq_compare.lua", function()
     assert.is_nil(said:find("transformer", 1, true))
     assert.is_nil(said:find("additive", 1, true))
     assert.is_true(row(said, "LSTM, dot product").loss > 1)
+    local _, scaled = run("--data", data, "--test", data, "--epochs", "1",
+      "--model", "dot", "--scaled")
+    assert.are_not.equal(row(said, "LSTM, dot product").loss,
+      row(scaled, "LSTM, dot product").loss)
   end)
 
   it("learns the same with any number of threads", function()
