@@ -47,8 +47,11 @@ end
 
 -- Ends for a single value, with the value between them.
 local function around(value, is_log, is_whole)
-  if is_log then return value / 10, math.min(value * 10, greatest) end
-  local reach = (value == 0 or is_whole) and 1 or math.abs(value) / 10
+  if is_log then
+    return math.max(value / 10, 5e-324), math.min(value * 10, greatest)
+  end
+  local reach = math.abs(value) / 10
+  if value == 0 or is_whole then reach = math.max(1, reach // 1) end
   return math.max(value - reach, -greatest), math.min(value + reach, greatest)
 end
 
@@ -82,11 +85,12 @@ function axis.new(least, most, opts)
       or self.log and 1 or 0
     most = high or self.log and least * 10 or least + 1
   end
-  -- an end that is given may lie beyond all data
-  least = math.min(low or least, high or least)
-  most = math.max(high or most, low or most)
-  if least == most then
-    least, most = around(least, self.log, opts.whole)
+  least, most = low or least, high or most
+  if least >= most then
+    -- one value only, or all data beyond the end that is given
+    local before, behind = around(low or high or least, self.log, opts.whole)
+    if not low then least = before end
+    if not high then most = behind end
   end
   local from, to = padded(least, most, opts.pad or 0, self.log)
   self.low, self.high = low or from, high or to

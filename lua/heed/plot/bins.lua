@@ -18,7 +18,8 @@ end
 -- D. Freedman and P. Diaconis ("On the histogram as a density estimator", 1981)
 -- 2 IQR / n^(1/3), but not below half the span / sqrt(n); it is at most that of
 -- H. Sturges ("The choice of a class interval", 1926), span / (log2(n) + 1).
--- This is numpy's rule "auto", with at most 256 bins.
+-- Bins of whole numbers are at least 1 wide. This is numpy's rule "auto", with
+-- at most 256 bins.
 -- @tparam {number,...} numbers finite
 -- @tparam number low the least of them
 -- @tparam number high the greatest
@@ -29,12 +30,16 @@ function bins.count(numbers, low, high)
   -- halves do not overflow
   local span = high / 2 - low / 2
   if n == 0 or span <= 0 then return 1 end
-  local halves = {}
-  for i = 1, n do halves[i] = numbers[i] / 2 end
+  local halves, is_whole = {}, true
+  for i = 1, n do
+    halves[i] = numbers[i] / 2
+    is_whole = is_whole and numbers[i] % 1 == 0
+  end
   table.sort(halves)
   local iqr = quantile(halves, 0.75) - quantile(halves, 0.25)
   local width = math.max(2 * iqr / n ^ (1 / 3), span / n ^ 0.5 / 2)
   width = math.min(width, span / (math.log(n, 2) + 1))
+  if is_whole then width = math.max(width, 0.5) end -- half of 1
   return math.max(1, math.min(most, math.ceil(span / width)))
 end
 

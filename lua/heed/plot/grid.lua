@@ -44,7 +44,7 @@ local function map_size(g, panel)
     g.columns)))
   local down, across = panel.down or panel.rows, panel.across or panel.cols
   local cell = math.min(cell_most, most / math.max(down, across))
-  if cell > 1 then cell = math.floor(cell) end
+  if cell > 1 then cell = math.floor(cell * 2) / 2 end -- whole in a PNG
   if panel.all_rows and panel.rows <= 1000 then cell = math.max(cell, 16) end
   if panel.all_cols and panel.cols <= 1000 then cell = math.max(cell, 23) end
   local function length(count)

@@ -39,28 +39,30 @@ local function finite(op, name, value, missing)
   return out
 end
 
--- The groups of values: `numbers` and `label` of each.
-local function read(op, value, missing)
-  local first = is_list(value) and value[1]
-  local one = is_list(value) and value.values ~= nil
-  local many = is_list(first) or check.is_tensor(first)
-  local list = (one or not many) and {value} or value
-  local out = {}
-  for k = 1, #list do
-    local name, item = many and not one and ("values[%d]"):format(k)
-      or "values", list[k]
-    local label = ""
-    if is_list(item) and type(next(item)) == "string" then
-      for key in pairs(item) do
-        if key ~= "values" and key ~= "label" then
-          check.fail("%s: %s has the unknown key %s; known: label, values", op,
-            name, check.show(key))
-        end
+-- One group: `numbers` and `label`.
+local function read_group(op, name, item, missing)
+  local label = ""
+  if is_list(item) and type(next(item)) == "string" then
+    for key in pairs(item) do
+      if key ~= "values" and key ~= "label" then
+        check.fail("%s: %s has the unknown key %s; known: label, values", op,
+          name, check.show(key))
       end
-      label = item.label ~= nil and tostring(item.label) or ""
-      item, name = item.values, name .. ".values"
     end
-    out[k] = {numbers = finite(op, name, item, missing), label = label}
+    label = item.label ~= nil and tostring(item.label) or ""
+    item, name = item.values, name .. ".values"
+  end
+  return {numbers = finite(op, name, item, missing), label = label}
+end
+
+local function read(op, value, missing)
+  local first = is_list(value) and value.values == nil and value[1]
+  if not (is_list(first) or check.is_tensor(first)) then
+    return {read_group(op, "values", value, missing)}
+  end
+  local out = {}
+  for k = 1, #value do
+    out[k] = read_group(op, ("values[%d]"):format(k), value[k], missing)
   end
   return out
 end

@@ -132,7 +132,7 @@ end
 --   none; `draw(field)`, which draws the data on a field of `dots.lua`
 -- @treturn string lines, each with its end
 function text_chart.render(setting, spec)
-  local marks = spec.y:ticks(math.max(2, setting.rows // 3 + 1))
+  local marks = spec.y:ticks(math.max(3, setting.rows // 3 + 1))
   local gutter = 0
   for _, mark in ipairs(marks) do gutter = math.max(gutter, #mark.text) end
   local columns = math.max(narrowest, setting.columns - gutter - 2)

@@ -59,13 +59,16 @@ local function stepped(numbers, step)
   return fixed
 end
 
--- The multiples of step from low to high.
-local function multiples(low, high, step)
+-- The multiples of factor * 10^exponent from low to high. Quotients of whole
+-- numbers are the numbers that their texts stand for, and sums of steps not.
+local function multiples(low, high, factor, exponent)
+  local unit = 10.0 ^ math.abs(exponent)
+  local step = exponent >= 0 and factor * unit or factor / unit
   local out = {}
   for k = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) do
-    out[#out + 1] = k * step
+    out[#out + 1] = exponent >= 0 and k * step or k * factor / unit
   end
-  return out
+  return out, step
 end
 
 --- Returns at most `most` numbers from low to high whose distances are 1, 2 or
@@ -93,11 +96,7 @@ function ticks.linear(low, high, most, whole)
   local finer, finer_step
   for k = 0, 6 do
     local factor = ({1, 2, 5})[k % 3 + 1]
-    local exponent = power + k // 3
-    -- a quotient of whole numbers is the number that the text stands for
-    local step = exponent >= 0 and factor * 10.0 ^ exponent
-      or factor / 10.0 ^ -exponent
-    local numbers = multiples(low, high, step)
+    local numbers, step = multiples(low, high, factor, power + k // 3)
     if #numbers >= 2 then finer, finer_step = numbers, step end
     if #numbers <= most then break end
   end
