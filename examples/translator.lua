@@ -112,10 +112,10 @@ local function settings()
     end
   end
   if o.load then o.data = nil end
-  for _, path in ipairs {o.save or false, o.output or false,
-      o.export or false} do
-    script.check_writable(path or nil)
-  end
+  -- what cannot be written should be known before hours of training
+  script.check_writable(o.save)
+  script.check_writable(o.output)
+  script.check_writable(o.export)
   return o
 end
 
