@@ -313,16 +313,16 @@ local function print_table(o, test, vocab, losses)
 end
 
 local function draw_losses(o, first, history)
-  local steps, seen, unseen = {0}, {0 / 0}, {first} -- NaN: a gap
-  for i, record in ipairs(history) do
-    steps[i + 1], seen[i + 1] = record.step, record.loss
-    unseen[i + 1] = record.valid.loss
+  local seen = {x = {}, y = {}, label = "trained on"}
+  local unseen = {x = {0}, y = {first}, label = "not trained on"}
+  for _, record in ipairs(history) do
+    table.insert(seen.x, record.step)
+    table.insert(seen.y, record.loss)
+    table.insert(unseen.x, record.step)
+    table.insert(unseen.y, record.valid.loss)
   end
   local file <const> = o.path "language_model-training.png"
-  plot.lines({
-    {x = steps, y = seen, label = "trained on"},
-    {x = steps, y = unseen, label = "not trained on"},
-  }, {file = file, xlabel = "step", ylabel = "loss (nats per token)",
+  plot.lines({seen, unseen}, {file = file, xlabel = "step", ylabel = "loss (nats per token)",
     title = "Learning to guess the next token"})
   print(file)
 end
@@ -434,7 +434,7 @@ local function labels_of(tokenizer, ids)
   return labels
 end
 
-local DRAWN <const> = 32
+local DRAWN <const> = 20
 
 -- What each token of the start of the text attended to, in each layer: the mean
 -- of its heads.
