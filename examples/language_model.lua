@@ -322,8 +322,8 @@ local function draw_losses(o, first, history)
     table.insert(unseen.y, record.valid.loss)
   end
   local file <const> = o.path "language_model-training.png"
-  plot.lines({seen, unseen}, {file = file, xlabel = "step", ylabel = "loss (nats per token)",
-    title = "Learning to guess the next token"})
+  plot.lines({seen, unseen}, {file = file, xlabel = "step",
+    ylabel = "loss (nats per token)", title = "Learning to guess the next token"})
   print(file)
 end
 
