@@ -323,7 +323,7 @@ local function draw_losses(o, first, history)
   end
   local file <const> = o.path "language_model-training.png"
   plot.lines({seen, unseen}, {file = file, xlabel = "step",
-    ylabel = "loss (nats per token)", title = "Learning to guess the next token"})
+    ylabel = "loss (nats per token)", title = "Guessing the next token"})
   print(file)
 end
 
