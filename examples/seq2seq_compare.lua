@@ -29,7 +29,7 @@ Try:
     heed examples/seq2seq_compare.lua --data fra.txt --epochs 3
 Then: --scaled, which divides the dot products by sqrt(C), as a transformer
 does. The states of an LSTM lie between -1 and 1, so that their products are
-small as they are: see how flat the weights become, and what that costs.
+small as they are: see how flat the weights become.
 ]]
 
 local heed = require "heed"
