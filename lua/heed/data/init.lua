@@ -1,5 +1,6 @@
 --- Data: datasets, loaders of their batches, and readers of corpora.
 
+local arrays = require "heed.data.arrays"
 local collate = require "heed.data.collate"
 local dataset = require "heed.data.dataset"
 local pairs_file = require "heed.data.pairs"
@@ -7,6 +8,9 @@ local pairs_file = require "heed.data.pairs"
 return {
   read_pairs = pairs_file.read_pairs,
   group_references = pairs_file.group_references,
+  read_idx = arrays.read_idx,
+  read_csv = arrays.read_csv,
+  read_images = require "heed.data.images".read_images,
   Ragged = require "heed.data.ragged",
   Dataset = dataset.Dataset,
   TensorDataset = dataset.TensorDataset,
