@@ -347,8 +347,9 @@ local function show_attention(o, translation, source)
   heed.plot.show(a.weights, {row_labels = a.target, col_labels = a.source,
     title = "What each word attended to: " .. source, file = io.stdout})
   if o.picture then
-    heed.plot.attention(a.target, a.source, a.weights,
-      {file = o.picture, title = source .. " / " .. a.text})
+    heed.plot.attention(a.target, a.weights, {keys = a.source,
+      xlabel = "source", ylabel = "target", file = o.picture,
+      title = source .. " / " .. a.text})
     print("picture: " .. o.picture)
   end
 end

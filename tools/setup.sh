@@ -8,7 +8,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
   liblua5.4-dev libopenblas-openmp-dev libjansson-dev libutf8proc-dev
   libpng-dev libjpeg62-turbo-dev libedit-dev)
-demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox)
+# The fonts show what pictures are labelled with: the living scripts; Chinese,
+# Japanese and Korean; emoji.
+demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox
+  fonts-noto-core fonts-wqy-microhei fonts-noto-color-emoji)
 test_packages=("${demo_packages[@]}" lua-busted lua-check)
 
 fail() {
@@ -42,6 +45,14 @@ has_library() {
   return 1
 }
 
+# True if some font has the character of each code point.
+has_characters() {
+  local code
+  for code in "$@"; do
+    fc-list ":charset=$code" | grep -q . || return 1
+  done
+}
+
 # True if what the Debian package brings is here, on a system without dpkg.
 is_here() {
   case $1 in
@@ -62,6 +73,9 @@ is_here() {
     lua-busted) has_module busted ;;
     lua-check) command -v luacheck ;;
     gnuplot-nox) command -v gnuplot ;;
+    fonts-noto-core) has_characters e9 3b1 416 5d0 645 915 e01 ;;
+    fonts-wqy-microhei) has_characters 4e2d 3042 d55c ;;
+    fonts-noto-color-emoji) has_characters 1f44d 1f979 ;;
     *) command -v "$1" ;;
   esac >/dev/null 2>&1
 }

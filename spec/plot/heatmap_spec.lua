@@ -174,34 +174,27 @@ describe("plot.heatmap", function()
     local function error_of(opts, expected)
       assert.has_error(function() plot.heatmap({{1}}, opts) end, expected)
     end
-    error_of(nil, "heatmap: file must be the name of the picture, got nil")
+    error_of({file = 7}, "heatmap: file must be the name of a picture or have "
+      .. "a write method, got 7")
     error_of({file = "x.gif"},
       'heatmap: file "x.gif" must end in .svg, .png or .pdf')
     error_of({file = "svg"},
       'heatmap: file "svg" must end in .svg, .png or .pdf')
     error_of({file = "a\0.svg"}, "heatmap: file must not hold a zero byte")
-    error_of({file = "x.svg", color = true}, "heatmap: unknown option "
-      .. '"color"; known: cmap, col_labels, file, row_labels, title, vmax, '
-      .. "vmin, xlabel, ylabel")
+    error_of({file = "x.svg", colour = true}, "heatmap: unknown option "
+      .. '"colour"; known: cmap, col_labels, color, file, row_labels, title, '
+      .. "utf8, vmax, vmin, width, xlabel, ylabel")
   end)
 
-  it("draws attention with tokens on both sides, from 0", function()
-    if not needs_gnuplot() then return end
-    local file = folder .. "/x.svg"
-    plot.attention({"le", "chat"}, {"the", "cat"}, {{0.5, 0.5}, {0.2, 0.8}},
-      {file = file})
-    local svg = read(file)
-    for _, text in ipairs {"le", "chat", "the", "cat", "source", "target",
-      "0", "0.8"} do
-      assert.truthy(svg:find(">" .. text .. "<", 1, true), text)
-    end
-  end)
-
-  it("checks the tokens of attention", function()
-    assert.has_error(function() plot.attention("a", nil, {{1}}, {}) end,
-      'attention: queries and keys must be tables of tokens, got "a" and nil')
-    assert.has_error(function()
-      plot.attention({"a"}, {"b", "c"}, {{1}}, {file = "x.svg"})
-    end, "attention: col_labels must have 1 entries for matrix [1 1], got 2")
+  it("draws into the terminal without the name of a picture", function()
+    local written = {}
+    local file = {write = function(self, text)
+      written[#written + 1] = text
+      return self
+    end}
+    plot.heatmap({{0, 1}}, {file = file, utf8 = true, width = 80,
+      xlabel = "keys", ylabel = "queries"})
+    assert.equal("queries ↓  keys →\n   1 2\n1 │  ██│\n"
+      .. "   0 │    ░░░░▒▒▒▒▓▓▓▓████│ 1\n", table.concat(written))
   end)
 end)

@@ -142,9 +142,10 @@ describe("plot.render", function()
 
   it("draws colours when told to", function()
     local text = plot.render({{0, 1}}, {color = true, width = 80, utf8 = true,
-      cmap = "gray", row_labels = false, col_labels = false})
-    assert.truthy(text:find("48;2;0;0;0m  \27[0m\27[38;2;0;0;0;48;2;"
-      .. "255;255;255m  \27[0m\n", 1, true), (text:gsub("\27", "ESC")))
+      cmap = "gray", row_labels = {"a"}, col_labels = false})
+    assert.truthy(text:find("a \27[38;2;0;0;0;48;2;0;0;0m  \27[0m\27[38;2;0;"
+      .. "0;0;48;2;255;255;255m  \27[0m\n", 1, true),
+      (text:gsub("\27", "ESC")))
   end)
 
   it("keeps control characters of labels out of the terminal", function()
@@ -184,7 +185,7 @@ describe("an error of a picture", function()
     {"matrix row 1 must be a table of numbers, got 1", {1, 2}},
     {"matrix row 3 must have 2 values as row 1, got 1", {{1, 2}, {3, 4}, {5}}},
     {"matrix element [2][1] must be a number, got \"x\"", {{1}, {"x"}}},
-    {"matrix element [1][1] must be a number, got a table", {{{1}}}},
+    {"image must be [H W], [1 H W] or [3 H W], got a table", {{{1}}, {{2}}}},
     {"row_labels must have 2 entries for matrix [2 1], got 1", {{1}, {2}},
       {row_labels = {"a"}}},
     {"col_labels must have 1 entries for matrix [2 1], got 3", {{1}, {2}},
@@ -195,7 +196,8 @@ describe("an error of a picture", function()
     {"row_labels must be a table or a boolean, got \"a\"", {{1}},
       {row_labels = "a"}},
     {"unknown option \"colour\"; known: cmap, col_labels, color, file, "
-      .. "row_labels, title, utf8, vmax, vmin, width", {{1}}, {colour = 1}},
+      .. "row_labels, title, utf8, vmax, vmin, width, xlabel, ylabel", {{1}},
+      {colour = 1}},
     {"options must be a table, got 7", {{1}}, 7},
     {"cmap must be one of Reds, gray, magma, viridis, got \"jet\"", {{1}},
       {cmap = "jet"}},

@@ -1,13 +1,25 @@
---- Pictures of matrices: in the terminal and as SVG, PNG or PDF files.
--- A matrix is a table of rows of numbers, or a tensor `[rows cols]`; booleans
--- count as 0 and 1. Labels may hold any bytes: what would not print on a line
--- is shown as an escape.
+--- Pictures: in the terminal and as SVG, PNG or PDF files.
+-- Matrices are tables of rows of numbers, or tensors `[rows cols]`; booleans
+-- count as 0 and 1. Texts may hold any bytes: what would not print on a line,
+-- or what no font has, is shown as an escape.
 --
--- Options that all pictures share:
+-- Options that all functions share:
+--
+-- - `file`: the name of a picture, whose ending `.svg`, `.png` or `.pdf` gives
+--   the format; it is drawn by gnuplot, which must be in the PATH, and is the
+--   whole new picture or what it was before. Without a name the picture is
+--   text for the terminal and goes to `io.stdout`, or to what `file` is
+--   otherwise: an object with a `write` method, such as `io.stderr`.
+-- - `title`: a line above; `xlabel` below, `ylabel` at the left
+-- - of text only: `width` in columns (default the terminal's, or 80), `color`
+--   true or false (24-bit colours; default as the terminal can, of which
+--   COLORTERM, NO_COLOR and TERM are asked), `utf8` true or false (default as
+--   the locale says)
+--
+-- Options that heat maps share:
 --
 -- - `row_labels`, `col_labels`: tables of strings or numbers, one for each row
 --   or column; default 1, 2, ...; `false` for none
--- - `title`: a line above
 -- - `cmap`: `"viridis"` (default), `"magma"`, `"Reds"` or `"gray"`
 -- - `vmin`, `vmax`: what the colours span; default the least and the greatest
 --   finite element. What lies outside, infinities too, is drawn as the end.
@@ -16,90 +28,173 @@
 -- @module heed.plot
 local check = require "heed.check"
 local heatmap = require "heed.plot.heatmap"
-local text = require "heed.plot.text"
+local image = require "heed.plot.image"
+local matrix = require "heed.plot.matrix"
 
 local plot = {}
 
---- Returns a heat map as text for a terminal.
--- Drawn in 24-bit colours where the terminal has them (COLORTERM, NO_COLOR and
--- TERM are asked), otherwise in shades of characters. Labels of columns are
--- written downwards where they do not fit beside each other, and a map that is
--- wider than the terminal is split into several, one below the other.
--- @param matrix numbers `[rows cols]`
--- @tparam[opt] table opts `row_labels`, `col_labels`, `title`, `cmap`, `vmin`,
---   `vmax`; `width` in columns (default the terminal's, or 80); `color` true or
---   false (default as the terminal can); `utf8` true or false (default as the
---   locale says); `file`, the terminal that is asked (default `io.stdout`)
+-- Draws what `x` is: an image [1 H W] or [3 H W], or a heat map.
+local function draw_any(op, x, opts)
+  if matrix.depth(x) == 3 then return image.draw(op, x, opts) end
+  opts = check.types(op, opts, heatmap.known)
+  heatmap.draw(op, {{matrix.read(op, x)}, columns = 1}, opts)
+end
+
+-- The options with an object for their file that keeps what is written.
+local function kept(opts, parts)
+  if opts ~= nil and type(opts) ~= "table" then return opts end
+  local copy = {}
+  for name, value in pairs(opts or {}) do copy[name] = value end
+  copy.file = {write = function(self, content)
+    parts[#parts + 1] = content
+    return self
+  end}
+  return copy
+end
+
+--- Returns a picture as text for a terminal: of a matrix a heat map, of an
+-- image `[1 H W]` or `[3 H W]` the image.
+-- A heat map with labels has a line for each row; labels of columns are written
+-- downwards where they do not fit beside each other, and a map that is wider
+-- than the terminal is split into several, one below the other. Without labels
+-- it is drawn as images are: where there are colours, in half blocks, two rows
+-- a line, made smaller if it is wider than the terminal; otherwise in shades.
+-- @param x numbers `[rows cols]`, or an image
+-- @tparam[opt] table opts as for `heatmap` or `image`; `file` is not written
+--   to, it is the terminal whose width and colours are asked
 -- @treturn string lines, each with its end
--- @raise for a matrix that is none, labels that do not match, unknown options
+-- @raise as `heatmap` or `image`
 -- @usage
 -- local plot = require "heed.plot"
 -- local map = plot.render({{0, 1}, {1, 0}}, {color = false, utf8 = false})
 -- assert(map:find("1 |  @@|", 1, true))
-function plot.render(matrix, opts)
-  local map = text.render("render", matrix, opts)
-  return map
+function plot.render(x, opts)
+  local parts = {}
+  draw_any("render", x, kept(opts, parts))
+  return table.concat(parts)
 end
 
---- Writes a heat map to the terminal; see `render`.
--- @param matrix numbers `[rows cols]`
--- @tparam[opt] table opts as for `render`; `file` is written to, any object
---   with a `write` method
--- @raise as `render`, and if the file cannot be written
+--- Shows a picture in the terminal; see `render`.
+-- @param x numbers `[rows cols]`, or an image
+-- @tparam[opt] table opts as for `heatmap` or `image`
+-- @raise as `heatmap` or `image`
 -- @usage
 -- local plot = require "heed.plot"
 -- plot.show({{0.1, 0.9}, {0.7, 0.3}}, {row_labels = {"le", "chat"},
 --   col_labels = {"the", "cat"}})
-function plot.show(matrix, opts)
-  local map = text.render("show", matrix, opts)
-  local file = opts and opts.file or io.stdout
-  local ok, message = file:write(map)
-  if not ok then check.fail("show: cannot write: %s", message) end
+function plot.show(x, opts)
+  draw_any("show", x, opts)
 end
 
---- Writes a heat map as a picture, with gnuplot.
--- The file is the whole picture, or what it was before: it is drawn under
--- another name beside it. gnuplot must be in the PATH.
--- @param matrix numbers `[rows cols]`
--- @tparam table opts `row_labels`, `col_labels`, `title`, `cmap`, `vmin`,
---   `vmax`; `xlabel` below, `ylabel` at the left; `file`, whose ending `.svg`,
---   `.png` or `.pdf` gives the format
--- @raise as `render`; if the file cannot be written; if gnuplot is missing
+--- Draws a heat map of a matrix.
+-- Cells are square where they can be, and grow until every label has room.
+-- @param values numbers `[rows cols]`
+-- @tparam[opt] table opts `row_labels`, `col_labels`, `title`, `xlabel`,
+--   `ylabel`, `cmap`, `vmin`, `vmax`, `file`, `width`, `color`, `utf8`, see
+--   above
+-- @raise for a matrix that is none, labels that do not match, unknown options;
+--   if the file cannot be written; if gnuplot is missing
 -- @usage
 -- local plot = require "heed.plot"
 -- local file = "weights.svg"
 -- plot.heatmap({{0.1, 0.9}, {0.7, 0.3}}, {title = "weights", file = file})
 -- os.remove(file)
-function plot.heatmap(matrix, opts)
-  heatmap.write("heatmap", matrix, opts)
+function plot.heatmap(values, opts)
+  opts = check.types("heatmap", opts, heatmap.known)
+  heatmap.draw("heatmap", {{matrix.read("heatmap", values)}, columns = 1}, opts)
 end
 
---- Writes attention weights as a picture: queries down, keys to the right.
--- @tparam {string,...} queries the tokens that attend, one for each row
--- @tparam {string,...} keys the tokens attended to, one for each column
+--- Draws a grid of heat maps with one scale of colours.
+-- Labels stand at the outer maps: of rows at the left ones, of columns at the
+-- lowest ones; if the maps differ in size, at all of them. `ylabel` stands
+-- beside each row and `xlabel` below each column.
+-- @param grid numbers `[R C rows cols]`, or `[C rows cols]` for one row of
+--   maps; or a table of rows of matrices, or a list of matrices
+-- @tparam[opt] table opts as for `heatmap`, and `titles`: one for each column,
+--   or one for each map; `row_titles`: one for each row; `columns`: after how
+--   many maps one row of them goes on in the next
+-- @raise as `heatmap`
+-- @usage
+-- local heads = heed.rand(2, 3, 3):softmax(-1) -- [heads queries keys]
+-- heed.plot.heatmaps(heads, {titles = {"head 1", "head 2"}, width = 40})
+function plot.heatmaps(grid, opts)
+  opts = check.types("heatmaps", opts, heatmap.known_grid)
+  local maps = matrix.grid("heatmaps", grid, opts.columns)
+  heatmap.draw("heatmaps", maps, opts)
+end
+
+--- Draws attention weights: queries down, keys to the right, their tokens at
+-- 45 degrees.
+-- @tparam {string,...} tokens one for each row, and for each column
 -- @param weights numbers `[queries keys]`
--- @tparam table opts as for `heatmap`, without labels of rows and columns;
---   `vmin` is 0, `xlabel` "source" and `ylabel` "target" if they are not given
+-- @tparam[opt] table opts as for `heatmap`, without labels of rows and columns;
+--   `keys`: the tokens of the columns, if they are others than those of the
+--   rows; `vmin` is 0, `xlabel` "keys" and `ylabel` "queries" if not given
 -- @raise as `heatmap`
 -- @usage
 -- local plot = require "heed.plot"
+-- plot.attention({"the", "cat"}, {{0.9, 0.1}, {0.2, 0.8}})
 -- local file = "weights.svg"
--- plot.attention({"le", "chat"}, {"the", "cat"}, {{0.9, 0.1}, {0.2, 0.8}},
---   {file = file})
+-- plot.attention({"le", "chat"}, {{0.9, 0.1}, {0.2, 0.8}},
+--   {keys = {"the", "cat"}, file = file})
 -- os.remove(file)
-function plot.attention(queries, keys, weights, opts)
-  if type(queries) ~= "table" or type(keys) ~= "table" then
-    check.fail("attention: queries and keys must be tables of tokens, "
-      .. "got %s and %s", check.show(queries), check.show(keys))
+function plot.attention(tokens, weights, opts)
+  local known = {keys = "table"}
+  for name, kinds in pairs(heatmap.known) do known[name] = kinds end
+  known.row_labels, known.col_labels = nil, nil
+  opts = check.types("attention", opts, known)
+  local keys = opts.keys or tokens
+  for name, list in pairs {tokens = tokens, keys = keys} do
+    if type(list) ~= "table" then
+      check.fail("attention: %s must be a table of tokens, got %s", name,
+        check.show(list))
+    end
   end
-  if opts ~= nil and type(opts) ~= "table" then
-    check.fail("attention: the options must be a table, got %s",
-      check.show(opts))
+  local m = matrix.read("attention", weights, "weights")
+  if #tokens ~= m.rows or #keys ~= m.cols then
+    check.fail("attention: weights must be [%d %d] for %d tokens%s, "
+      .. "got [%d %d]", #tokens, #keys, #tokens,
+      opts.keys and " and " .. #keys .. " keys" or "", m.rows, m.cols)
   end
-  local filled = {vmin = 0, xlabel = "source", ylabel = "target"}
-  for name, value in pairs(opts or {}) do filled[name] = value end
-  filled.row_labels, filled.col_labels = queries, keys
-  heatmap.write("attention", weights, filled)
+  local filled = {vmin = 0, xlabel = "keys", ylabel = "queries"}
+  for name, value in pairs(opts) do filled[name] = value end
+  filled.row_labels, filled.col_labels = tokens, keys
+  heatmap.draw("attention", {{m}, columns = 1}, filled, true)
+end
+
+--- Draws an image, or a matrix over an image.
+-- Bytes (uint8) span 0 to 255, 16 bits (int32) 0 to 65535, other numbers 0 to
+-- 1. A gray image whose numbers leave this spans the least to the greatest of
+-- them; colours that leave it are cut.
+-- @param values `[H W]` or `[1 H W]` (gray) or `[3 H W]` (red, green, blue): a
+--   tensor or nested tables
+-- @tparam[opt] table opts `overlay`: a matrix of any size, whose heat map is
+--   drawn over the whole image; `alpha`, how much it covers, 0 to 1 (0.5);
+--   `cmap` (of a gray image "gray", of an overlay "viridis"), `vmin` and `vmax`
+--   speak of the overlay if there is one, otherwise of a gray image; `title`,
+--   `xlabel`, `ylabel`, `file`, `width`, `color`, `utf8`, see above
+-- @raise as `heatmap`
+-- @usage
+-- local image = heed.rand(3, 16, 16)
+-- heed.plot.image(image)
+-- heed.plot.image(image, {overlay = {{0.7, 0.1}, {0.1, 0.1}}})
+function plot.image(values, opts)
+  image.draw("image", values, opts)
+end
+
+--- Draws images side by side. The gray ones share one scale.
+-- @param list a list of images as for `image`, or a tensor `[N H W]` or
+--   `[N C H W]`
+-- @tparam[opt] table opts as for `image`, without `overlay`; `titles`, one for
+--   each image or each column; `row_titles`; `columns`, images in a row
+--   (default 8 or fewer, all rows about as long); `overlays`, a list of
+--   matrices with one scale, false for an image without
+-- @raise as `heatmap`
+-- @usage
+-- local digits = heed.rand(4, 8, 8)
+-- heed.plot.images(digits, {titles = {"1", "2", "3", "4"}})
+function plot.images(list, opts)
+  image.draw_list("images", list, opts)
 end
 
 return plot

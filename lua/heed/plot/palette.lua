@@ -1,6 +1,8 @@
 --- Colour maps: from a number in 0..1 to a colour.
 local check = require "heed.check"
 
+local floor <const> = math.floor
+
 local palette = {}
 
 -- Evenly spaced anchors; colours between two of them are mixed linearly.
@@ -24,8 +26,11 @@ local maps <const> = {
 }
 
 -- What is not a number gets a colour that the map does not have.
-local no_number <const> = {170, 170, 170}
-local no_number_gray <const> = {230, 100, 80}
+local no_number <const> = {
+  viridis = {170, 170, 170}, magma = {170, 170, 170}, Reds = {170, 170, 170},
+  gray = {230, 100, 80},
+  image = {0, 190, 255}, -- in none of the maps, as one may lie over an image
+}
 
 --- Returns the name of the colour map, `viridis` for nil.
 -- @tparam string op what the user called
@@ -51,22 +56,20 @@ end
 function palette.color(name, place)
   local map = maps[name]
   local at = place * (#map - 1)
-  local k = math.min(math.floor(at), #map - 2)
+  local k = math.min(floor(at), #map - 2)
   local from, to, part = map[k + 1], map[k + 2], at - k
-  local mixed = {}
-  for i = 1, 3 do
-    mixed[i] = math.floor(from[i] + part * (to[i] - from[i]) + 0.5)
-  end
-  return mixed[1], mixed[2], mixed[3]
+  return floor(from[1] + part * (to[1] - from[1]) + 0.5),
+    floor(from[2] + part * (to[2] - from[2]) + 0.5),
+    floor(from[3] + part * (to[3] - from[3]) + 0.5)
 end
 
 --- Returns the colour that stands for "not a number" beside a map.
--- @tparam string name a colour map
+-- @tparam string name a colour map, or `image`
 -- @treturn integer red, 0 to 255
 -- @treturn integer green
 -- @treturn integer blue
 function palette.no_number(name)
-  return table.unpack(name == "gray" and no_number_gray or no_number)
+  return table.unpack(no_number[name])
 end
 
 --- Returns the map's anchors as `#rrggbb`, from low to high.
