@@ -1,3 +1,4 @@
+local heed = require "heed"
 local plot = require "heed.plot"
 
 local nan <const> = 0 / 0
@@ -157,6 +158,46 @@ describe("plot.render", function()
 end)
 
 describe("plot.show", function()
+  -- What a function of plot writes to the terminal.
+  local function shown(draw, x, opts)
+    local parts = {}
+    local all = plain {width = 40, file = {write = function(_, text)
+      parts[#parts + 1] = text
+      return true
+    end}}
+    for name, value in pairs(opts or {}) do all[name] = value end
+    draw(x, all)
+    return table.concat(parts)
+  end
+
+  it("draws what its argument is", function()
+    local history = {{epoch = 1, loss = 2}, {epoch = 2, loss = 1}}
+    local cases = {
+      {"lines", {3, 1, 2}}, {"lines", heed.tensor {3, 1, 2}},
+      {"lines", {y = {3, 1, 2}}}, {"lines", {{y = {1, 2}}, {y = {2, 1}}}},
+      {"lines", history}, {"lines", heed.zeros(0)},
+      {"heatmap", {{1, 2}, {3, 4}}}, {"heatmap", heed.eye(3)},
+      {"heatmap", {heed.tensor {1, 2}, heed.tensor {3, 4}}},
+      {"image", heed.rand(3, 4, 4)}, {"image", heed.rand(1, 4, 4)},
+      {"image", heed.rand(3, 4, 4):totable()},
+      {"heatmaps", heed.rand(2, 3, 3)}, {"heatmaps", heed.rand(2, 2, 3, 3)},
+    }
+    for _, case in ipairs(cases) do
+      local name, x = table.unpack(case)
+      local text = shown(plot.show, x)
+      assert.equal(shown(plot[name], x), text)
+      assert.equal(text, plot.render(x, plain {width = 40}))
+    end
+  end)
+
+  it("takes the options of the kind that it draws", function()
+    local text = shown(plot.show, {3, 1, 2}, {ylog = true, height = 5})
+    assert.equal(shown(plot.lines, {3, 1, 2}, {ylog = true, height = 5}), text)
+    assert.has_error(function() shown(plot.show, {3, 1, 2}, {cmap = "gray"})
+    end, "show: unknown option \"cmap\"; known: color, file, height, keys, "
+      .. "title, utf8, width, xlabel, xlim, xlog, ylabel, ylim, ylog")
+  end)
+
   it("writes what render returns", function()
     local written = {}
     local file = {write = function(self, text)
@@ -182,10 +223,10 @@ describe("an error of a picture", function()
       "ab"},
     {"matrix has no rows", {}},
     {"matrix [2 0] has no columns", {{}, {}}},
-    {"matrix row 1 must be a table of numbers, got 1", {1, 2}},
+    {"matrix row 2 must be a table of numbers, got 2", {{1}, 2}},
     {"matrix row 3 must have 2 values as row 1, got 1", {{1, 2}, {3, 4}, {5}}},
     {"matrix element [2][1] must be a number, got \"x\"", {{1}, {"x"}}},
-    {"image must be [H W], [1 H W] or [3 H W], got a table", {{{1}}, {{2}}}},
+    {"matrix element [1][1] must be a number, got a table", {{{{{1}}}}}},
     {"row_labels must have 2 entries for matrix [2 1], got 1", {{1}, {2}},
       {row_labels = {"a"}}},
     {"col_labels must have 1 entries for matrix [2 1], got 3", {{1}, {2}},

@@ -57,4 +57,31 @@ function pictures.color(pixels, x, y)
   return table.concat(rgb, " ")
 end
 
+--- Returns where a colour (`{r, g, b}`, or one close to it) stands in a column
+-- of pixels: the middle of its rows in pixels of the layout, and how many there
+-- are; nil where it is not. `from` and `to` bound the rows.
+function pictures.find(pixels, color, x, from, to)
+  local column = pixels[{{}, {}, math.floor(2 * x) + 1}]:totable() -- [3 H]
+  local sum, count = 0, 0
+  local first = math.max(1, math.floor(2 * (from or 0)) + 1)
+  for i = first, math.min(#column[1], math.floor(2 * (to or #column[1]))) do
+    local away = 0
+    for channel = 1, 3 do
+      away = math.max(away, math.abs(column[channel][i] - color[channel]))
+    end
+    if away <= 40 then sum, count = sum + i / 2 - 0.25, count + 1 end
+  end
+  if count > 0 then return sum / count, count / 2 end
+end
+
+--- Returns a function that gives the text of an SVG with these words.
+function pictures.by_text(texts)
+  return function(words)
+    for _, text in ipairs(texts) do
+      if text.text == words then return text end
+    end
+    error("no text " .. words)
+  end
+end
+
 return pictures

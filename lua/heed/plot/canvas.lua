@@ -139,7 +139,7 @@ function canvas.new(kind, across, down)
     unit = how.font * scale, lines = {}, labels = 0, objects = 0,
     images = {}}, canvas)
   self:add("set terminal " .. how.command
-    .. " font \"sans-serif,%d\" background rgb \"white\" linewidth %d",
+    .. " font \"sans-serif,%d\" background rgb \"white\" linewidth %d rounded",
     across * scale, down * scale, canvas.font * self.unit // 1, scale)
   self:add("set encoding utf8")
   self:add("W = %d.; H = %d.", across, down)
@@ -224,6 +224,80 @@ function canvas:image(place, rows, cols, color)
     .. ":(int($3) >> 16):(int($3) >> 8 & 255):(int($3) & 255) "
     .. "with rgbimage%s", id, place.x, place.width / across, place.y,
     place.height / down, boxes and " pixels" or "")
+end
+
+-- What a pixel of ours is to gnuplot: `line`, a width of lines; `marker`, a
+-- size of markers; `dash`, a length in a dash, which the cairo terminals scale
+-- by the width of the line.
+local pens <const> = {
+  svg = {line = 1, marker = 1 / 9, dash = function() return 1 end},
+  png = {line = 1, marker = 1 / 9, dash = function(size) return 4 / size end},
+  pdf = {line = 2, marker = 1 / 6, dash = function(size)
+    return 3.64 / size
+  end},
+}
+
+-- A number that a locale cannot turn into one with a comma.
+local function exact(number)
+  return string.format("(%d/1000.)", math.floor(number * 1000 + 0.5))
+end
+
+local function quoted_color(color)
+  return string.format("lc rgb \"#%02x%02x%02x\"", table.unpack(color))
+end
+
+-- Adds something that gnuplot plots through places in pixels.
+local function add_plot(self, pieces, how)
+  self.plots = (self.plots or 0) + 1
+  self:add("$plot%d << EOD", self.plots)
+  for _, piece in ipairs(pieces) do
+    for i = 1, #piece, 2 do
+      self:add("%d %d", math.floor(piece[i] * 20 + 0.5),
+        math.floor(piece[i + 1] * 20 + 0.5))
+    end
+    self:add("")
+  end
+  self:add("EOD")
+  self.images[#self.images + 1] = string.format(
+    "$plot%d using ($1/20.):($2/20.) with %s", self.plots, how)
+end
+
+--- Draws lines through places in pixels, over what was drawn before and under
+-- all texts.
+-- @tparam {{number,...},...} pieces x1, y1, x2, y2, ... for each line
+-- @tparam table pen `color`, {red, green, blue}, 0 to 255; `width`; `dash`, a
+--   list of the lengths of strokes and gaps, nil for a line without gaps
+function canvas:path(pieces, pen)
+  if #pieces == 0 then return end
+  local dash = ""
+  if pen.dash then
+    local lengths = {}
+    for i, length in ipairs(pen.dash) do
+      lengths[i] = exact(length * pens[self.kind].dash(pen.width))
+    end
+    dash = "dt (" .. table.concat(lengths, ",") .. ") "
+  end
+  add_plot(self, pieces, "lines lw " .. exact(pen.width * pens[self.kind].line)
+    .. " " .. dash .. quoted_color(pen.color))
+end
+
+--- Draws markers at places in pixels.
+-- @tparam {number,...} points x1, y1, x2, y2, ...
+-- @tparam table pen `color`; `shape`, gnuplot's number; `size` in pixels
+function canvas:markers(points, pen)
+  if #points == 0 then return end
+  local scale = self.unit / terminals[self.kind].font -- file pixels of ours
+  add_plot(self, {points}, string.format("points pt %d ps %s %s", pen.shape,
+    exact(pen.size * scale * pens[self.kind].marker), quoted_color(pen.color)))
+end
+
+--- Fills outlines through places in pixels.
+-- @tparam {{number,...},...} pieces x1, y1, x2, y2, ... for each outline
+-- @tparam table pen `color`; `opacity`, 0 to 1 (1)
+function canvas:areas(pieces, pen)
+  if #pieces == 0 then return end
+  add_plot(self, pieces, string.format("filledcurves closed %s fs transparent "
+    .. "solid %s noborder", quoted_color(pen.color), exact(pen.opacity or 1)))
 end
 
 --- Writes the picture to a file.

@@ -26,16 +26,43 @@
 --
 -- What is not a number gets a colour of its own, and an entry in the legend.
 -- @module heed.plot
+local bars = require "heed.plot.bars"
 local check = require "heed.check"
 local heatmap = require "heed.plot.heatmap"
+local hist = require "heed.plot.hist"
 local image = require "heed.plot.image"
+local lines = require "heed.plot.lines"
 local matrix = require "heed.plot.matrix"
 
 local plot = {}
 
--- Draws what `x` is: an image [1 H W] or [3 H W], or a heat map.
+-- Whether this is a series, a list of series, or a history of training.
+local function is_series(x)
+  if type(x) ~= "table" or check.is_tensor(x) then return false end
+  local first = x.y ~= nil and x or x[1]
+  return type(first) == "table" and not check.is_tensor(first)
+    and (first.y ~= nil or first.epoch ~= nil)
+end
+
+-- The sizes of a tensor or of nested tables: how many dimensions, and the size
+-- of the first.
+local function outer(x)
+  local dims = matrix.depth(x)
+  return dims, dims > 0 and #x or 0
+end
+
+-- Draws what `x` is.
 local function draw_any(op, x, opts)
-  if matrix.depth(x) == 3 then return image.draw(op, x, opts) end
+  if is_series(x) then return lines.draw(op, x, opts) end
+  local dims, size = outer(x)
+  if dims == 1 and (size > 0 or check.is_tensor(x)) then
+    return lines.draw(op, x, opts)
+  elseif dims == 3 and (size == 1 or size == 3) then
+    return image.draw(op, x, opts)
+  elseif dims == 3 or dims == 4 then
+    opts = check.types(op, opts, heatmap.known_grid)
+    return heatmap.draw(op, matrix.grid(op, x, opts.columns), opts)
+  end
   opts = check.types(op, opts, heatmap.known)
   heatmap.draw(op, {{matrix.read(op, x)}, columns = 1}, opts)
 end
@@ -52,18 +79,20 @@ local function kept(opts, parts)
   return copy
 end
 
---- Returns a picture as text for a terminal: of a matrix a heat map, of an
--- image `[1 H W]` or `[3 H W]` the image.
+--- Returns a picture as text for a terminal, of the kind that `x` asks for:
+-- numbers `[n]`, series and histories as `lines`; a matrix as `heatmap`;
+-- `[1 H W]` and `[3 H W]` as `image`; other numbers of three or four dimensions
+-- as `heatmaps`.
 -- A heat map with labels has a line for each row; labels of columns are written
 -- downwards where they do not fit beside each other, and a map that is wider
 -- than the terminal is split into several, one below the other. Without labels
 -- it is drawn as images are: where there are colours, in half blocks, two rows
 -- a line, made smaller if it is wider than the terminal; otherwise in shades.
--- @param x numbers `[rows cols]`, or an image
--- @tparam[opt] table opts as for `heatmap` or `image`; `file` is not written
---   to, it is the terminal whose width and colours are asked
+-- @param x numbers of one to four dimensions, or series
+-- @tparam[opt] table opts as for the function of that kind; `file` is not
+--   written to, it is the terminal whose width and colours are asked
 -- @treturn string lines, each with its end
--- @raise as `heatmap` or `image`
+-- @raise as that function
 -- @usage
 -- local plot = require "heed.plot"
 -- local map = plot.render({{0, 1}, {1, 0}}, {color = false, utf8 = false})
@@ -74,14 +103,15 @@ function plot.render(x, opts)
   return table.concat(parts)
 end
 
---- Shows a picture in the terminal; see `render`.
--- @param x numbers `[rows cols]`, or an image
--- @tparam[opt] table opts as for `heatmap` or `image`
--- @raise as `heatmap` or `image`
+--- Shows in the terminal what `x` is; see `render`.
+-- @param x numbers of one to four dimensions, or series
+-- @tparam[opt] table opts as for the function of that kind
+-- @raise as that function
 -- @usage
 -- local plot = require "heed.plot"
 -- plot.show({{0.1, 0.9}, {0.7, 0.3}}, {row_labels = {"le", "chat"},
 --   col_labels = {"the", "cat"}})
+-- plot.show(heed.randn(100):cumsum(1)) -- a line
 function plot.show(x, opts)
   draw_any("show", x, opts)
 end
@@ -195,6 +225,77 @@ end
 -- heed.plot.images(digits, {titles = {"1", "2", "3", "4"}})
 function plot.images(list, opts)
   image.draw_list("images", list, opts)
+end
+
+--- Draws series of numbers as lines or points.
+-- Lines differ in colour (those of Okabe and Ito, for all kinds of colour
+-- blindness) and in dashes or markers; in the terminal each has a letter. The
+-- legend stands beside the chart, never on it. Any number of points may be
+-- given: of those that share a column of pixels, the ones stay that can be
+-- seen. NaN and infinities leave a gap, and so does on a logarithmic axis what
+-- is not above 0; a line below the chart counts them.
+-- @param series one series or a list of series. A series is a list of numbers
+--   or a tensor `[n]`, or a table of `y`; `x` (default 1 to n); `label`;
+--   `points`: true for markers without a line. A tensor `[series n]` is a list.
+--   The `history` of `heed.train.fit` is one, with a line for each of `keys`.
+-- @tparam[opt] table opts `title`, `xlabel`, `ylabel`; `xlog`, `ylog`: true for
+--   a logarithmic axis; `xlim`, `ylim`: `{low, high}`, where either may be nil
+--   (default what holds all data); `keys`, of a history (default `{"loss",
+--   "valid.loss"}`, what of it there is); `file`; of text only `width`,
+--   `height` (rows, 16), `color`, `utf8`, see above
+-- @raise for what is no series, lists of unequal length, limits that do not
+--   ascend, unknown options; on a logarithmic axis if no number is above 0; if
+--   the file cannot be written; if gnuplot is missing
+-- @usage
+-- local plot = require "heed.plot"
+-- plot.lines({{y = {2.3, 1.1, 0.7}, label = "training"},
+--   {y = {2.4, 1.3, 1.2}, label = "validation"}},
+--   {xlabel = "epoch", ylabel = "loss", ylog = true})
+function plot.lines(series, opts)
+  lines.draw("lines", series, opts)
+end
+
+--- Draws how numbers are distributed.
+-- A bin holds the numbers from its lower edge to below the upper one, the last
+-- bin those at its upper edge too. Without `bins` their count follows the rule
+-- "auto" of numpy (the narrower bins of the rules of Freedman and Diaconis, and
+-- of Sturges), with at most 256. NaN, infinities and what lies outside of all
+-- bins are counted in a line below the chart.
+-- @param values a list of numbers, or a tensor of any shape; or several, drawn
+--   over each other with the same bins: a list of these or of tables of
+--   `values` and `label`
+-- @tparam[opt] table opts `bins`: how many, or a list of their edges; `xlim`:
+--   `{low, high}`, what the bins span (default all numbers); `density`: true
+--   for heights that make each area 1; `ylog`; `title`, `xlabel`, `ylabel`
+--   (default "count" or "density"), `file`; of text only `width`, `height`,
+--   `color`, `utf8`, see above
+-- @raise for what are no numbers, edges that do not ascend, unknown options; if
+--   the file cannot be written; if gnuplot is missing
+-- @usage
+-- heed.plot.hist(heed.randn(1000), {xlabel = "weight"})
+function plot.hist(values, opts)
+  hist.draw("hist", values, opts)
+end
+
+--- Draws bars, from 0 on: upright in a picture, lying in the terminal, with
+-- their values. Groups differ in colour and in hatching. For NaN and infinities
+-- there is no bar, and a line below the chart counts them.
+-- @param values numbers `[labels]`, or `[labels groups]` for several bars each:
+--   lists or a tensor
+-- @tparam[opt] table opts `labels`: strings or numbers, one for each row of the
+--   values (default 1, 2, ...); `groups`: one for each column, the legend;
+--   `errors`, of the shape of the values: drawn from value - error to value +
+--   error; `ylim`: `{low, high}` of the values' axis; `title`, `xlabel`,
+--   `ylabel`, `file`; of text only `width`, `color`, `utf8`, see above
+-- @raise for what are no numbers, labels and errors that do not match, negative
+--   errors, unknown options; if the file cannot be written; if gnuplot is
+--   missing
+-- @usage
+-- local plot = require "heed.plot"
+-- plot.bars({{81.2, 79.5}, {84.0, 80.1}}, {labels = {"LSTM", "transformer"},
+--   groups = {"training", "test"}, ylabel = "accuracy in %"})
+function plot.bars(values, opts)
+  bars.draw("bars", values, opts)
 end
 
 return plot

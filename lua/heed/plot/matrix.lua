@@ -4,15 +4,17 @@ local width = require "heed.plot.width"
 
 local matrix = {}
 
--- An object with a `totable` method (a tensor) as nested tables; everything
--- else as it is.
-local function plain(value)
+--- Returns an object with a `totable` method (a tensor) as nested tables,
+-- everything else as it is.
+function matrix.plain(value)
   local can_index, method = pcall(function() return value.totable end)
   if can_index and type(value) ~= "string" and type(method) == "function" then
     return method(value)
   end
   return value
 end
+
+local plain <const> = matrix.plain
 
 -- One element as a float; booleans (masks) are drawn as 0 and 1.
 local function element(op, name, value, i, j)
