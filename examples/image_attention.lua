@@ -92,8 +92,8 @@ local function show_shapes()
   local y = layer(x) -- [B C_out H W]
   print(("image %s, result %s, weights %s"):format(shape(x), shape(y),
     shape(select(2, by_hand(layer, x)))))
-  print("its first numbers " .. table.concat(
-    y[{1, 1, 1, {1, 4}}]:detach():round(4):totable(), " "))
+  print(("its first numbers %.4f %.4f %.4f %.4f"):format(
+    table.unpack(y[{1, 1, 1, {1, 4}}]:totable())))
   for _, out in ipairs {1, 3, 64} do
     local other = nn.ImageSelfAttention(3, out)
     y = other(x)
@@ -167,8 +167,8 @@ end
 local function draw_sets(o)
   local drawn <const> = dofile(here .. "data/drawn_digits.lua")
   -- other seeds, other pictures: none is in two parts
-  return {train = drawn.draw(o.drawn, 1), valid = drawn.draw(200, 2),
-    test = drawn.draw(500, 3)}
+  return {train = drawn.draw(o.drawn, 1),
+    valid = drawn.draw(o.drawn // 5, 2), test = drawn.draw(o.drawn // 2, 3)}
 end
 
 local function read_sets(o)
@@ -310,8 +310,9 @@ local function train(o, sets, attends, seed, title)
       bar:update(record.epoch, {loss = record.loss})
     end,
   }
-  bar:finish()
-  return net, run.history
+  local score <const> = accuracy(net, sets.test)
+  bar:finish(("test accuracy %.4f"):format(score))
+  return net, score, run.history
 end
 
 -- Mean and standard deviation of a list.
@@ -327,9 +328,9 @@ local function compare(o, sets)
   local first, curves, results, sizes = nil, {}, {{}, {}}, {}
   for run = 1, o.runs do
     for kind, name in ipairs(KINDS) do
-      local net <const>, history = train(o, sets, kind == 1,
+      local net <const>, score, history = train(o, sets, kind == 1,
         o.seed + run - 1, name)
-      results[kind][run] = accuracy(net, sets.test)
+      results[kind][run] = score
       sizes[kind] = net:num_parameters()
       if run == 1 then
         local y = {}
@@ -398,8 +399,8 @@ local function draw_maps(o, net, sets)
     -- the pixel that is the least even-handed: its largest weight is the
     -- largest of all
     local at <const> = seen.weights:amax(2):argmax():item()
-    pictures[i], pictures[n + i], pictures[2 * n + i] = x, x,
-      mark(x, at, seen.h, seen.w)
+    pictures[i] = mark(x, at, seen.h, seen.w)
+    pictures[n + i], pictures[2 * n + i] = x, x
     overlays[i] = false
     overlays[n + i] = as_map(seen.weights:mean(1), seen.h, seen.w)
     overlays[2 * n + i] = as_map(seen.weights[at], seen.h, seen.w)
@@ -411,7 +412,7 @@ local function draw_maps(o, net, sets)
   plot.images(pictures, {columns = n, overlays = overlays, titles = titles,
     row_titles = {"digit", "seen by all", "seen by orange"}, vmin = 0,
     alpha = 0.6, file = file,
-    title = "What the pixels attend to, in even shares"})
+    title = "What the pixels attend to (1: an even share)"})
   print("written: " .. file)
 end
 
@@ -472,8 +473,8 @@ local function draw_picture(o, net, sets, x, at)
   local seen = look(net, as_digit(x, size[3], size[4]))
   print(("pixel %d,%d of %dx%d attends to the colours like its own"):format(
     at.x, at.y, w, h))
-  print(("read as a digit it is a %d, says the net (probability %.2f)"):format(
-    seen.answer - 1, seen.p))
+  print(("the net, which knows nothing but digits, reads a %d (probability "
+    .. "%.2f)"):format(seen.answer - 1, seen.p))
   local marked = shown:clone()
   local y1 <const> = (at.y - 1) * shown:size(2) // h + 1
   local x1 <const> = (at.x - 1) * shown:size(3) // w + 1
@@ -485,8 +486,9 @@ local function draw_picture(o, net, sets, x, at)
   end
   local file <const> = o.path "image_attention-image.png"
   plot.images({marked, shown}, {columns = 2, overlays = {false, map},
-    titles = {"the pixel that looks", "the colours it attends to"}, vmin = 0,
-    alpha = 0.7, file = file})
+    titles = {"the pixel that looks",
+      "the colours it attends to (1: an even share)"}, vmin = 0, alpha = 0.7,
+    file = file})
   print("written: " .. file)
 end
 
