@@ -420,7 +420,7 @@ end
 
 local MAX_TOKENS <const> = 96 -- on the longer side
 local MAX_DRAWN <const> = 480
-local SHARPNESS <const> = 16
+local SHARPNESS <const> = 10
 
 -- The picture with its longer side at most `most` pixels.
 local function limit(x, most)
@@ -431,17 +431,22 @@ local function limit(x, most)
     math.max(1, w * factor // 1 | 0)})
 end
 
--- Attention without any learned weight: queries and keys are the colours, less
--- their mean and of length 1, so that q k^T is the cosine between two colours.
--- Pixel (x, y) of the small picture [3 h w] asks; a map [h w].
+-- Attention without any learned weight: the nearer two colours a and b, the
+-- larger the score. It is a dot product still, with a bias of the key, since
+--     -|a - b|^2 = 2 a b - |b|^2 - |a|^2
+-- and |a|^2 is the same for all keys, so that softmax does not see it.
+-- Pixel (x, y) of the small picture [3 h w] asks. Its colour, the mean of the
+-- colours that it attends to, both [3], and a map [h w].
 local function attend_by_colour(small, x, y)
   local h <const>, w <const> = small:size(2), small:size(3)
-  local colours = small:flatten(2, 3):t() -- [h*w 3]
-  local k = colours - colours:mean(1, true)
-  k = k / (k:norm(2, -1, true) + 1e-3)
+  local v = small:flatten(2, 3):t() -- [h*w 3]
+  local k = v - v:mean(1, true)
+  local length2 <const> = k:pow(2):sum(2) -- [h*w]
+  local sharpness <const> = SHARPNESS / (length2:mean():item() + 1e-6)
   local at <const> = (y - 1) * w + x
-  local weights = (k[{{at, at}}]:matmul(k:t()) * SHARPNESS):softmax(-1)
-  return as_map(weights[1], h, w)
+  local scores = k[{{at, at}}]:matmul(k:t()) * 2 - length2 -- [1 h*w]
+  local weights = (scores * sharpness):softmax(-1) -- [1 h*w]
+  return v[at], weights:matmul(v)[1], as_map(weights[1], h, w)
 end
 
 -- Reads the picture as a digit of the size that the net knows, bright on dark.
@@ -468,11 +473,12 @@ local function draw_picture(o, net, sets, x, at)
   local small, shown = limit(x, MAX_TOKENS), limit(x, MAX_DRAWN)
   local col = (at.x - 1) * small:size(3) // w + 1
   local row = (at.y - 1) * small:size(2) // h + 1
-  local map = attend_by_colour(small, col, row)
+  local own, mean, map = attend_by_colour(small, col, row)
   local size <const> = sets.train.images.shape
   local seen = look(net, as_digit(x, size[3], size[4]))
-  print(("pixel %d,%d of %dx%d attends to the colours like its own"):format(
-    at.x, at.y, w, h))
+  print(("pixel %d,%d of %dx%d is (%.2f %.2f %.2f); the colours that it "
+    .. "attends to are (%.2f %.2f %.2f) in the mean"):format(at.x, at.y, w, h,
+    table.unpack(heed.cat({own, mean}, 1):totable())))
   print(("the net, which knows nothing but digits, reads a %d (probability "
     .. "%.2f)"):format(seen.answer - 1, seen.p))
   local marked = shown:clone()

@@ -136,17 +136,19 @@ describe("examples/image_attention.lua", function()
 
   it("shows what a pixel of a picture attends to", function()
     local path <const> = folder .. "/red.png"
-    heed.image.write(path, heed.rand {3, 9, 30})
+    local picture <const> = heed.zeros {3, 9, 30} -- red, and blue at the right
+    picture[{1, {}, {1, 20}}], picture[{3, {}, {21, 30}}] = 1, 1
+    heed.image.write(path, picture)
     local code, text, err = run("--image", path, "--at", "30,9")
     assert.equal("", err)
     assert.equal(0, code)
-    assert.matches("pixel 30,9 of 30x9 attends to the colours like its own",
-      text, 1, true)
+    assert.matches("pixel 30,9 of 30x9 is (0.00 0.00 1.00); the colours that "
+      .. "it attends to are (0.00 0.00 1.00) in the mean\n", text, 1, true)
     assert.matches("reads a %d %(probability [01]%.%d%d%)", text)
     assert.is_true(is_png "image_attention-image.png")
     heed.image.write(folder .. "/one.ppm", heed.ones {1, 1, 1})
     code, text, err = run("--image", folder .. "/one.ppm")
-    assert.matches("pixel 1,1 of 1x1", text, 1, true)
+    assert.matches("pixel 1,1 of 1x1 is (1.00 1.00 1.00)", text, 1, true)
     assert.equal("", err)
     assert.equal(0, code)
   end)
