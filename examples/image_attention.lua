@@ -235,9 +235,7 @@ end
 
 local Reader = nn.Module:extend "Reader"
 
-local GRID <const> = 4 -- the answer is read off the means of 4x4 parts
-
-function Reader:init(o, height, classes, attends)
+function Reader:init(o, height, width, classes, attends)
   local c <const> = o.channels
   -- small digits keep their size; of larger ones the pixels are halved
   local stride <const> = height >= 16 and 2 or 1
@@ -248,8 +246,10 @@ function Reader:init(o, height, classes, attends)
   -- net starts as one without attention and takes as much as helps
   self.mix = attends and nn.ImageSelfAttention(c, {qk_channels = c // 2,
     scale = (c // 2) ^ -0.5, residual = true}) or Alone(c)
-  self.answer = nn.Sequential(nn.AdaptiveAvgPool2d(GRID), nn.Flatten(),
-    nn.Dropout(0.2), nn.Linear(c * GRID * GRID, classes))
+  local h <const>, w <const> = (height + stride - 1) // stride,
+    (width + stride - 1) // stride
+  self.answer = nn.Sequential(nn.AvgPool2d(2), nn.Flatten(), nn.Dropout(0.2),
+    nn.Linear(c * (h // 2) * (w // 2), classes))
 end
 
 function Reader:forward(x) -- [B 1 H W]
@@ -292,8 +292,8 @@ end
 
 local function train(o, sets, attends, seed, title)
   heed.manual_seed(seed)
-  local net <const> = Reader(o, sets.train.images:size(3), sets.classes,
-    attends)
+  local size <const> = sets.train.images.shape
+  local net <const> = Reader(o, size[3], size[4], sets.classes, attends)
   local loader <const> = make_loader(sets.train, o.batch, true)
   local optimizer <const> = optim.AdamW(net:parameters(), {lr = o.lr})
   local steps <const> = #loader * o.epochs
@@ -380,10 +380,10 @@ local ORANGE <const> = {1.0, 0.4, 0.0}
 local function mark(x, at, h, w)
   local rgb = x:expand(3, x:size(2), x:size(3)):clone()
   local row <const>, col <const> = (at - 1) // w, (at - 1) % w
-  local tall <const>, wide <const> = x:size(2) / h, x:size(3) / w
+  local tall <const>, wide <const> = x:size(2), x:size(3)
   for c = 1, 3 do
-    rgb[{c, {row * tall // 1 + 1 | 0, math.ceil((row + 1) * tall)},
-      {col * wide // 1 + 1 | 0, math.ceil((col + 1) * wide)}}] = ORANGE[c]
+    rgb[{c, {row * tall // h + 1, ((row + 1) * tall + h - 1) // h},
+      {col * wide // w + 1, ((col + 1) * wide + w - 1) // w}}] = ORANGE[c]
   end
   return rgb
 end

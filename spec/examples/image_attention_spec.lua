@@ -125,12 +125,14 @@ describe("examples/image_attention.lua", function()
     assert(lfs.mkdir(other))
     for name, n in pairs {train = 12, t10k = 4} do
       write("idx/" .. name .. "-images-idx3-ubyte",
-        ("\0\0\8\3" .. (">I4I4I4"):pack(n, 4, 6)) .. ("\0\7\255\9"):rep(n * 6))
+        ("\0\0\8\3" .. (">I4I4I4"):pack(n, 19, 17)) .. ("\7"):rep(n * 19 * 17))
       write("idx/" .. name .. "-labels-idx1-ubyte",
         ("\0\0\8\1" .. (">I4"):pack(n)) .. ("\0\2"):rep(n // 2))
     end
-    _, text = run("--data", other)
-    assert.matches("digits of 4x6 pixels, 3 classes: 10 train, 2 valid, 4 test",
+    local code
+    code, text = run("--data", other)
+    assert.equal(0, code)
+    assert.matches("digits of 19x17 pixels, 3 classes: 10 train, 2 valid, 4 test",
       text, 1, true)
   end)
 
