@@ -393,6 +393,7 @@ local SHOWN <const> = 6
 local function draw_maps(o, net, sets)
   local pictures, overlays, titles = {}, {}, {}
   local n <const> = math.min(SHOWN, #sets.test.labels)
+  local top = 0 -- of what all see: the scale; one pixel may see far above it
   for i = 1, n do
     local x = sets.test.images[i] -- [1 H W]
     local seen = look(net, x)
@@ -403,6 +404,7 @@ local function draw_maps(o, net, sets)
     pictures[n + i], pictures[2 * n + i] = x, x
     overlays[i] = false
     overlays[n + i] = as_map(seen.weights:mean(1), seen.h, seen.w)
+    top = math.max(top, overlays[n + i]:max():item())
     overlays[2 * n + i] = as_map(seen.weights[at], seen.h, seen.w)
     local label <const> = sets.test.labels[i]:item()
     titles[i] = label == seen.answer and tostring(label - 1)
@@ -411,7 +413,7 @@ local function draw_maps(o, net, sets)
   local file <const> = o.path "image_attention-maps.png"
   plot.images(pictures, {columns = n, overlays = overlays, titles = titles,
     row_titles = {"digit", "seen by all", "seen by orange"}, vmin = 0,
-    alpha = 0.6, file = file,
+    vmax = top, alpha = 0.6, file = file,
     title = "What the pixels attend to (1: an even share)"})
   print("written: " .. file)
 end
