@@ -196,8 +196,8 @@ local function fault_of(one, gradient, at, slopes, o)
   end
   local lines = values.columns(cells, "  ")
   if #rows > 5 then lines[#lines + 1] = ("  and %d more"):format(#rows - 5) end
-  return ("gradients_ok: %s %s: %d of %s %s (tolerance %g + %g * "
-    .. "|difference|)\n%s"):format(one.name, check.shape(gradient.shape), #rows,
+  return ("gradients_ok: %s %s: %d of %s %s\n  tolerance %g + %g * "
+    .. "|difference|\n%s"):format(one.name, check.shape(gradient.shape), #rows,
     values.count(#at, "gradient"), #at == 1 and "is off" or "are off",
     o.atol, o.rtol, table.concat(lines, "\n"))
 end

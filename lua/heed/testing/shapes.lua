@@ -166,7 +166,9 @@ local function check_shape(shape)
   if choices.is_generator(shape) then return end
   local n, text = check.list(shape, "number")
   if not n then check.fail("tensor: shape%s", text) end
-  for d = 1, n do check.integer("tensor", ("shape[%d]"):format(d), shape[d], 0) end
+  for d = 1, n do
+    check.integer("tensor", ("shape[%d]"):format(d), shape[d], 0)
+  end
 end
 
 local function read_options(options)

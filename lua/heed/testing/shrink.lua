@@ -170,7 +170,9 @@ local passes <const> = {
   },
   {wanted = function(entry) return entry.grid end, tries = fewer_slices},
   {
-    wanted = function(entry) return is_leaf(entry) and not is_trivial(entry) end,
+    wanted = function(entry)
+      return is_leaf(entry) and not is_trivial(entry)
+    end,
     tries = simpler_leaves,
   },
   {wanted = function(entry) return entry.grid end, tries = nearer_front},

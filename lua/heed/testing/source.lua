@@ -20,10 +20,13 @@ local function number(v, dtype)
   return text:find("[.en]") and text or text .. ".0"
 end
 
--- The items of a list on one line where they fit, else indented.
-local function braces(items, indent)
+-- The items of a list on one line where they fit, with `beside` columns for
+-- what stands there too; else indented.
+local function braces(items, indent, beside)
   local line = "{" .. table.concat(items, ", ") .. "}"
-  if #line + #indent <= WIDTH and not line:find("\n") then return line end
+  if #line + #indent + beside <= WIDTH and not line:find("\n") then
+    return line
+  end
   local inner, lines, at = indent .. "  ", {}, ""
   for i, item in ipairs(items) do
     item = item .. (i < #items and "," or "")
@@ -38,13 +41,13 @@ local function braces(items, indent)
   return "{\n" .. table.concat(lines, "\n") .. "\n" .. indent .. "}"
 end
 
-local function nested(list, dtype, indent)
+local function nested(list, dtype, indent, beside)
   if type(list) ~= "table" then return number(list, dtype) end
   local items = {}
   for i, item in ipairs(list) do
-    items[i] = nested(item, dtype, indent .. "  ")
+    items[i] = nested(item, dtype, indent .. "  ", 1)
   end
-  return braces(items, indent)
+  return braces(items, indent, beside)
 end
 
 -- The one value that all elements have, or nil.
@@ -70,8 +73,8 @@ local function tensor(t, indent)
     return ("heed.full(%s, %s%s)"):format(shape_text(t.shape),
       number(value, t.dtype), options)
   end
-  return "heed.tensor(" .. nested(t:detach():totable(), t.dtype, indent)
-    .. options .. ")"
+  return "heed.tensor(" .. nested(t:detach():totable(), t.dtype, indent,
+    #"local x = heed.tensor()" + #options) .. options .. ")"
 end
 
 local function key_text(key)
@@ -88,7 +91,7 @@ local function table_text(t, indent)
         .. source.of(t[key], indent .. "  ")
     end
   end
-  return braces(items, indent)
+  return braces(items, indent, 1)
 end
 
 --- Returns Lua code that makes a value: a tensor, number, string, boolean, nil
