@@ -95,7 +95,7 @@ local function is_simpler(a, b)
   return false
 end
 
-local function simpler_numbers(v, origin, low, high)
+local function simpler_numbers(v, origin, fit)
   local tries = {origin, 0.0, 1.0, -1.0, -v}
   if v - v == 0 then
     local whole = math.abs(v) < 2.0 ^ 53 and math.tointeger(v // 1)
@@ -114,7 +114,7 @@ local function simpler_numbers(v, origin, low, high)
   end
   local list = {}
   for _, try in ipairs(tries) do
-    if try >= low and try <= high and is_simpler(try, v) then
+    if fit(try) == try and is_simpler(try, v) then
       list[#list + 1] = try
     end
   end
@@ -129,13 +129,13 @@ local function number_spec(low, high, special)
   local origin = clamp(0.0, low, high)
   local whole_low, whole_high = math.ceil(clamp(-9, low, high)),
     math.floor(clamp(9, low, high))
+  local function fit(v)
+    if math.type(v) ~= "float" then return nil end
+    if special and (v ~= v or v - v ~= 0) then return v end
+    return v == v and clamp(v, low, high) or nil
+  end
   return {
-    simplest = origin,
-    fit = function(v)
-      if math.type(v) ~= "float" then return nil end
-      if special and (v ~= v or v - v ~= 0) then return v end
-      return v == v and clamp(v, low, high) or nil
-    end,
+    simplest = origin, fit = fit,
     sample = function(source)
       local kind = source:unit()
       if special and kind < 0.25 then return source:pick(SPECIAL) end
@@ -146,7 +146,7 @@ local function number_spec(low, high, special)
       return low + source:unit() * (high - low)
     end,
     simpler = function(v)
-      return simpler_numbers(v, origin, low, high)
+      return simpler_numbers(v, origin, fit)
     end,
   }
 end
