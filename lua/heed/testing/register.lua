@@ -4,6 +4,7 @@
 -- `assert.message("after step 3").has_shape(x, {2, 3})`: a text behind the
 -- arguments is a message too, as with luassert's own.
 local check = require "heed.check"
+local golden = require "heed.testing.golden"
 
 -- Names that an assertion goes by besides its own, and how many arguments it
 -- has at most.
@@ -13,7 +14,10 @@ local ASSERTIONS <const> = {
   has_dtype = {most = 2, names = {"dtype", "have_dtype"}, texts = 1},
   finite = {most = 1},
   gradients_ok = {most = 3},
-  matches_golden = {most = 3, names = {"match_golden"}, texts = 1},
+  matches_golden = {most = 3, names = {"match_golden"}, texts = 1,
+    negated = function(name, value, options) -- writes no file
+      return golden.check(name, value, options, true)
+    end},
   deterministic = {most = 2},
   holds = {most = 3},
 }
@@ -50,7 +54,8 @@ local function assertion(name, f, spec)
       check.fail("%s: too many arguments, got %d of at most %d", name,
         arguments.n, spec.most)
     end
-    local ok, text = f(table.unpack(arguments, 1, arguments.n))
+    local call = not state.mod and spec.negated or f
+    local ok, text = call(table.unpack(arguments, 1, arguments.n))
     -- luassert writes its message from the arguments
     arguments[1], arguments.n = ok and NEGATIVE[name] or text, 1
     arguments.nofmt = {true}
