@@ -47,7 +47,7 @@ describe("tensors_close", function()
       said(a, b))
   end)
 
-  it("leaves rtol at 0 when only atol is given, and so the other way", function()
+  it("leaves rtol at 0 when only atol is given, and vice versa", function()
     assert.is_false(close({1000.1}, {1000}, {atol = 0.05}))
     assert.is_false(close({0.001}, {0}, {rtol = 0.5}))
   end)

@@ -79,8 +79,9 @@ all.layers = {{w = heed.tensor {0.5}}, {w = heed.tensor {0 / 0}}}
 print(golden("all", all, {equal_nan = true}))]]
     run(code, UPDATE)
     assert.equal("true\n", run(code))
-    assert.equal("false\tmatches_golden: DIR/golden/all.safetensors: layers[2].w"
-      .. ": only in the file\n  HEED_UPDATE_GOLDEN=1 takes the new values\n",
+    assert.equal("false\tmatches_golden: DIR/golden/all.safetensors: "
+      .. "layers[2].w: only in the file\n"
+      .. "  HEED_UPDATE_GOLDEN=1 takes the new values\n",
       run((code:gsub(", {w = heed.tensor {0 / 0}}",
         ""))))
     assert.matches("layers[1].w: 1 of 1 element differs",

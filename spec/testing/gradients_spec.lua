@@ -57,7 +57,8 @@ gradients_ok: input 2 [2 2]: 1 of 4 gradients are off
       {x = heed.arange(7):to("float32")})
     assert.matches("^gradients_ok: x %[7%]: 7 of 7 gradients are off", text)
     assert.matches("\n  and 2 more$", text)
-    local first, second = text:match("off by\n[^\n]- ([%d.]+)\n[^\n]- ([%d.]+)\n")
+    local first, second =
+      text:match("off by\n[^\n]- ([%d.]+)\n[^\n]- ([%d.]+)\n")
     assert.is_true(tonumber(first) >= tonumber(second))
   end)
 

@@ -94,8 +94,8 @@ describe("a property", function()
       return n % 2 == 0
     end, {testing.integer()}, {examples = 40, seed = 1}))
     assert.equal(40, taken)
-    assert.equal("property: assume left out 50 of 50 examples; make a generator "
-      .. "that gives what the property is about",
+    assert.equal("property: assume left out 50 of 50 examples; make a "
+      .. "generator that gives what the property is about",
       said(function(n) testing.assume(n > 100) end, {testing.integer()},
         {examples = 5}))
     assert.equal("assume: used outside of a property",

@@ -120,7 +120,9 @@ local function worst_of(found)
   return over:masked_fill(ops.logical_not(mask), -math.huge):argmax():item()
 end
 
-local function dtype_of(side) return side.given and side.t.dtype or "float64" end
+local function dtype_of(side)
+  return side.given and side.t.dtype or "float64"
+end
 
 -- The first differences, a row each.
 local function table_lines(a, b, found, shape, shown, lines)

@@ -174,15 +174,16 @@ end
 -- @tparam[opt] boolean frozen no file is written, whatever the environment says
 function golden.check(name, value, options, frozen)
   check_name(name)
-  local given, folder = {}, nil
+  local given = {}
   check.keys("matches_golden", options, {rtol = 1, atol = 1, equal_nan = 1,
     shown = 1, folder = 1})
   for key, one in next, options or {} do given[key] = one end
-  folder, given.folder = given.folder, nil
-  if folder then check.kind("matches_golden", "folder", folder, "string") end
+  if given.folder then
+    check.kind("matches_golden", "folder", given.folder, "string")
+  end
+  local folder, place = beside_caller(given.folder)
+  given.folder = nil
   close.options("matches_golden", given)
-  local place
-  folder, place = beside_caller(folder)
   local path, used = folder .. "/" .. name .. ENDING, used_files()
   used[path] = used[path] or {folder = folder}
   list_at_end()

@@ -177,9 +177,9 @@ local function fault_of(one, gradient, at, slopes, o)
   for k, i in ipairs(at) do
     local got, want = flat[i]:item(), slopes[k]
     local over = math.abs(got - want) - (o.atol + o.rtol * math.abs(want))
-    if not (over <= 0) then
-      rows[#rows + 1] = {i = i, got = got, want = want,
-        over = over == over and over or math.huge}
+    if over ~= over then over = math.huge end -- NaN
+    if over > 0 then
+      rows[#rows + 1] = {i = i, got = got, want = want, over = over}
     end
   end
   if #rows == 0 then return nil end

@@ -127,7 +127,8 @@ end
 -- @treturn boolean
 -- @treturn ?string the message, with a map of where values differ
 -- @raise for a name that is none, an unreadable file, unknown options
--- @usage local ok, text = heed.testing.matches_golden("scores", {1, 2})
+-- @usage local ok, text = heed.testing.matches_golden("scores", {1, 2},
+--   {folder = "no such folder"})
 -- assert(not ok and text:find "scores.safetensors is missing")
 function testing.matches_golden(name, value, options)
   return golden.check(name, value, options)
@@ -147,8 +148,8 @@ function testing.stale_golden(folder) return golden.stale(folder) end
 -- it and the thread count are as before afterwards.
 -- @tparam function fn returns tensors, numbers, strings, or tables of them
 -- @tparam[opt] table options `runs`: with each thread count (2); `threads`: a
--- list of counts ({1, 2, 3, the present one}); `seed`: of each run (1), false to
--- go on with the generator
+-- list of counts ({1, 2, 3, the present one}); `seed`: of each run (1), false
+-- to go on with the generator
 -- @treturn boolean
 -- @treturn ?string the message: the runs, how many elements, the first place
 -- @raise for unknown options
