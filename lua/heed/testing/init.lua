@@ -18,10 +18,10 @@ local check = require "heed.check"
 local close = require "heed.testing.close"
 local deterministic = require "heed.testing.deterministic"
 local facts = require "heed.testing.facts"
-local generators = require "heed.testing.generators"
 local golden = require "heed.testing.golden"
 local gradients = require "heed.testing.gradients"
 local layout = require "heed.testing.layout"
+local parts = require "heed.testing.generators"
 local property = require "heed.testing.property"
 local shapes = require "heed.testing.shapes"
 
@@ -46,8 +46,8 @@ local testing = {}
 -- @treturn ?string the message: shapes and dtypes, how many differ, the worst
 -- place, the first differences
 -- @raise for what is no such value, and unknown options
--- @usage heed.testing.tensors_close(heed.tensor {1.0, 2.0}, {1, 2.1})
--- --> false
+-- @usage local a = heed.tensor {1.0, 2.0}
+-- return (heed.testing.tensors_close(a, {1, 2.1})) --> false
 function testing.tensors_close(got, want, options)
   local ok, text = close.compare("tensors_close", got, want, options)
   return ok, text
@@ -87,7 +87,7 @@ function testing.has_dtype(x, dtype) return facts.has_dtype(x, dtype) end
 -- @treturn boolean
 -- @treturn ?string the message: how many are what, and the first place
 -- @raise for what is no such value
--- @usage heed.testing.finite(heed.tensor {1.0, 0 / 0}) --> false
+-- @usage return (heed.testing.finite(heed.tensor {1.0, 0 / 0})) --> false
 function testing.finite(x) return facts.finite(x) end
 
 --- Are the gradients of the backward pass those of the function? Each is
@@ -168,9 +168,9 @@ end
 -- @treturn ?string the message
 -- @raise as `property`
 -- @usage local testing = heed.testing
--- testing.holds(function(n) return n < 50 end, {testing.integer(0, 99)},
---   {seed = 1}) --> false
-function testing.holds(fn, generators, options) -- luacheck: ignore 431
+-- return (testing.holds(function(n) return n < 50 end,
+--   {testing.integer(0, 99)}, {seed = 1})) --> false
+function testing.holds(fn, generators, options)
   return property.check(fn, generators, options)
 end
 
@@ -193,7 +193,7 @@ end
 -- testing.property(function(x)
 --   return testing.tensors_close(x:flip(1):flip(1), x)
 -- end, {testing.tensor {shape = testing.shapes {ndim = {1, 3}}}})
-function testing.property(fn, generators, options) -- luacheck: ignore 431
+function testing.property(fn, generators, options)
   local ok, text = property.check(fn, generators, options)
   if ok then return end
   local at, busted = check.caller(), package.loaded.busted
@@ -216,7 +216,7 @@ function testing.assume(holds) return property.assume(holds) end
 for _, name in ipairs {
   "integer", "number", "boolean", "choice", "list", "custom",
 } do
-  testing[name] = generators[name]
+  testing[name] = parts[name]
 end
 for _, name in ipairs {"shapes", "broadcast_shapes", "tensor"} do
   testing[name] = shapes[name]
