@@ -1,5 +1,6 @@
 -- testing.matches_golden: files beside the spec, made and updated on demand.
 -- Runs with environments of their own are programs in a folder of their own.
+local command = require "spec.host.command"
 local heed = require "heed"
 local lfs = require "lfs"
 local message_of = require "spec.support.message"
@@ -18,7 +19,7 @@ local golden = testing.matches_golden
 ]] .. code)
   file:close()
   local pipe = assert(io.popen(("%s %s %s 2>&1"):format(environment or "",
-    os.getenv "HEED_PROGRAM" or "lua5.4", path)))
+    command.program, path)))
   local out = pipe:read "a"
   pipe:close()
   return (out:gsub(folder:gsub("%p", "%%%0"), "DIR"))

@@ -1,4 +1,5 @@
 -- testing.property: finds failing examples, makes them simple, repeats them.
+local command = require "spec.host.command"
 local heed = require "heed"
 local message_of = require "spec.support.message"
 local testing = require "heed.testing"
@@ -273,7 +274,7 @@ io.write(text:match "HEED_SEED=(%%d+)")]]
     file:write((program:gsub("%%%%", "%%")))
     file:close()
     local pipe = assert(io.popen(("HEED_SEED=%s %s %s 2>&1"):format(seed,
-      os.getenv "HEED_PROGRAM" or "lua5.4", name)))
+      command.program, name)))
     local said_text = pipe:read "a"
     pipe:close()
     os.remove(name)

@@ -1,4 +1,5 @@
 -- The assertions in luassert: modifiers, messages, the caller's line.
+local command = require "spec.host.command"
 local heed = require "heed"
 local testing = require "heed.testing"
 
@@ -111,7 +112,7 @@ print(pcall(testing.property, function() return false end,
   {testing.integer(4, 5)}, {seed = 2}))
 assert(not package.loaded.luassert)]]
     file:close()
-    local pipe = assert(io.popen((os.getenv "HEED_PROGRAM" or "lua5.4") .. " "
+    local pipe = assert(io.popen(command.program .. " "
       .. name .. " 2>&1"))
     local out = pipe:read "a"
     pipe:close()
