@@ -113,6 +113,17 @@ describe("a property", function()
       .. "again: fn gives another result for the same arguments", text)
   end)
 
+  it("ends at once when it is interrupted", function()
+    local calls = 0
+    local ok, e = pcall(holds, function()
+      calls = calls + 1
+      error("interrupted!")
+    end, {testing.integer()})
+    assert.is_false(ok)
+    assert.matches("interrupted!$", e)
+    assert.equal(1, calls)
+  end)
+
   it("does not take another failure for the same one", function()
     local text = said(function(n)
       if n > 20 then error("too large") end

@@ -21,8 +21,8 @@ local function tensor_fault(a, b)
   end
   local mask = values.changed(a, b)
   if not mask then return nil end
-  local at = values.positions(mask)
-  return ("%d of %s differ, first at %s: %s first, then %s"):format(#at,
+  local at, count = values.positions(mask, 1)
+  return ("%d of %s differ, first at %s: %s first, then %s"):format(count,
     values.count(a:numel(), "element"),
     check.shape(values.place(a.shape, at[1])),
     values.number(values.at(a, at[1]), a.dtype),

@@ -70,7 +70,7 @@ local function odd_line(t, name)
   if n == 0 then return nil end
   local nan = t:isnan():sum():item()
   local up = t:eq(math.huge):sum():item()
-  local first = values.positions(odd)[1]
+  local first = values.positions(odd, 1)[1]
   return ("%s%s %s: %d of %d are not finite (%d nan, %d inf, %d -inf), "
     .. "first %s at %s"):format(name ~= "" and name .. ": " or "", t.dtype,
     check.shape(t.shape), n, t:numel(), nan, up, n - nan - up,

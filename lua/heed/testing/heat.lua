@@ -1,7 +1,6 @@
 --- Where two tensors differ, as a small heat map in text.
 local check = require "heed.check"
 local core = require "heed.core"
-local render = require("heed.plot").render
 local values = require "heed.testing.values"
 
 local ops <const> = core.ops
@@ -55,7 +54,8 @@ return function(off)
   local across = math.ceil(m:size(2) / COLUMNS)
   local each = (down > 1 or across > 1)
     and (", the largest of each %d by %d"):format(down, across) or ""
-  return render(blocks(m, down, across), {
+  local plot = require "heed.plot" -- loads much
+  return plot.render(blocks(m, down, across), {
     title = "|got - want|" .. where .. each, color = false, width = 100,
     row_labels = labels(m:size(1), down),
     col_labels = labels(m:size(2), across),

@@ -50,7 +50,8 @@ local testing = {}
 -- return (heed.testing.tensors_close(a, {1, 2.1})) --> false
 function testing.tensors_close(got, want, options)
   local ok, text = close.compare("tensors_close", got, want, options)
-  return ok, text
+  if ok then return true end
+  return false, text
 end
 
 --- Returns the tolerances that `tensors_close` has for a dtype.

@@ -93,11 +93,12 @@ function values.place(shape, n)
   return at
 end
 
---- The positions (from 1, row-major) of the true elements of a mask, as a list
--- of integers.
-function values.positions(mask)
-  local flat = mask:reshape(-1)
-  return flat:nonzero():reshape(-1):totable()
+--- The positions (from 1, row-major) of the first true elements of a mask, at
+-- most so many, as a list of integers; and how many there are.
+function values.positions(mask, most)
+  local all = mask:reshape(-1):nonzero():reshape(-1)
+  local count = all:numel()
+  return all:narrow(1, 1, math.min(most, count)):totable(), count
 end
 
 --- Returns the element `n` (from 1, row-major) of a tensor as a number, or a
