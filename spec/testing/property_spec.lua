@@ -250,6 +250,22 @@ describe("shrinking", function()
         :gsub("heed.full%({2, 2}, 0.0,", "heed.zeros({2, 2},"))
   end)
 
+  it("tries nothing twice", function()
+    local seen = {}
+    local text = said(function(list)
+      local key = table.concat(list, " ")
+      seen[key] = (seen[key] or 0) + 1
+      return key == "1 1" or key == "1 1 1"
+    end, {testing.list(testing.integer(1, 3), {min = 2, max = 4})},
+      {seed = 3, examples = 50})
+    local steps = tonumber(text:match "made simpler in (%d+) step")
+    assert.is_true(steps < 20, text)
+    -- the first time, once more in the report
+    for key, count in pairs(seen) do
+      if key:find "[23]" then assert.is_true(count <= 3, key) end
+    end
+  end)
+
   it("stops after so many tries", function()
     local calls = 0
     said(function(n)

@@ -130,4 +130,24 @@ function choices.replay(generator, tree)
   return run(generator, {tree = tree})
 end
 
+-- Appends what tells a tree from others.
+local function write(entry, list)
+  if entry.spec then
+    local v = entry.value
+    list[#list + 1] = math.type(v) == "float" and ("%.17g"):format(v)
+      or tostring(v)
+    return
+  end
+  list[#list + 1] = "("
+  for _, child in ipairs(entry) do write(child, list) end
+  list[#list + 1] = ")"
+end
+
+--- Returns a text that trees of the same choices share.
+function choices.key(tree)
+  local list = {}
+  write(tree, list)
+  return table.concat(list, " ")
+end
+
 return choices

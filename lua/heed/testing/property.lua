@@ -110,11 +110,16 @@ local function report(job, n, tree, steps)
     :format(n, job.examples, simpler, job.seed, lines, text)
 end
 
--- A try of the shrinker: the tree of what was drawn, if it fails alike.
-local function fails_alike(job, place)
+-- A try of the shrinker: the tree of what was drawn, if it fails alike. No tree
+-- is tried twice: what does not fit a generator may give the one before.
+local function fails_alike(job, place, first)
+  local seen = {[choices.key(first)] = true}
   return function(tree)
     local ok, given, drawn = pcall(choices.replay, job.whole, tree)
     if not ok then return nil end -- a user's generator that cannot take it
+    local key = choices.key(drawn)
+    if seen[key] then return nil end
+    seen[key] = true
     local text = run(job, given)
     if text and text ~= DISCARD and place_of(text) == place then
       return drawn
@@ -166,7 +171,8 @@ local function search(job)
       end
     elseif text then
       local steps
-      tree, steps = shrink(tree, fails_alike(job, place_of(text)), job.shrinks)
+      tree, steps = shrink(tree,
+        fails_alike(job, place_of(text), tree), job.shrinks)
       return false, report(job, n, tree, steps)
     else
       taken = taken + 1
