@@ -161,6 +161,25 @@ print(#testing.stale_golden(arg[0]:match("^.*/") .. "none"))]]
     assert.equal("\n0\n", run(code, "BOTH=1"))
   end)
 
+  it("has busted list them at its end when told so", function()
+    run([[golden("used", {1}) golden("old", {1})]], UPDATE)
+    run [[it("x", function() assert(golden("used", {1})) end)]]
+    local function busted(environment)
+      local pipe = assert(io.popen(("%s %s tools/busted.lua %s 2>&1"):format(
+        environment, command.program, folder)))
+      local out = pipe:read "a"
+      pipe:close()
+      return out
+    end
+    local line <const> = "golden: no test used " .. folder
+      .. "/golden/old.safetensors\n"
+    assert.matches("1 success", busted "", 1, true)
+    assert.is_nil(busted "HEED_STALE_GOLDEN=0":find("golden:", 1, true))
+    local out = busted "HEED_STALE_GOLDEN=1"
+    assert.matches(line, out, 1, true)
+    assert.is_nil(out:find("used.safetensors", 1, true))
+  end)
+
   it("writes no file when it should not match", function()
     assert.equal("nil\n", run([[
 local assert = require "luassert"

@@ -154,6 +154,9 @@ describe("a property", function()
       message_of(testing.property, f))
     assert.equal("property: generators must be a list of generators, got an "
       .. "empty one", message_of(testing.property, f, {}))
+    assert.equal("property: generators must be a list or a table with names, "
+      .. "got one with both", message_of(testing.property, f,
+        {testing.integer(), n = testing.integer()}))
     assert.equal("property: generator [2] must be a generator, such as "
       .. "testing.integer(1, 9), got 3",
       message_of(testing.property, f, {testing.integer(), 3}))

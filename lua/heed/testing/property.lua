@@ -35,6 +35,10 @@ local function read_generators(list)
       type(list) == "table" and "an empty one" or check.show(list))
   end
   local keys = values.keys(list)
+  if math.type(keys[1]) ~= math.type(keys[#keys]) then
+    check.fail("property: generators must be a list or a table with names, "
+      .. "got one with both")
+  end
   for _, key in ipairs(keys) do
     generators.check("property", "generator " .. values.key(key), list[key])
   end
