@@ -2,7 +2,8 @@
 --
 -- `--> text` shows printed lines, in order; a block that shows none may print
 -- anything. `--! text` behind a statement, or on the line below it, says that
--- it raises this message; more such lines go on with it.
+-- it raises this message; more such lines go on with it. Tests that a block
+-- describes run at once.
 
 -- luacheck: ignore 122 (io.stdout is set)
 local heed = require "heed"
@@ -58,7 +59,9 @@ end
 local function run(path, block)
   local code, said = with_raises(block)
   local printed = {}
-  local env = setmetatable({heed = heed}, {__index = _G})
+  local env = setmetatable({heed = heed, assert = assert}, {__index = _G})
+  function env.describe(_, f) f() end
+  env.it = env.describe
   function env.print(...)
     local list = table.pack(...)
     for i = 1, list.n do list[i] = tostring(list[i]) end

@@ -256,7 +256,8 @@ heed: tensors, gradients and attention for Lua.
 
 Parts: heed (tensors and their functions), heed.nn, heed.nn.functional (F),
 heed.nn.init, heed.optim, heed.train, heed.metrics, heed.data, heed.text,
-heed.image, heed.plot, heed.models, heed.autograd, heed.linalg, heed.script.
+heed.image, heed.plot, heed.models, heed.autograd, heed.linalg, heed.script,
+heed.testing.
 ]]
 
 local function plain(text) return text end

@@ -19,7 +19,7 @@ local PARTS <const> = {
   {"heed.optim"}, {"heed.train"}, {"heed.metrics"}, {"heed.data"},
   {"heed.text"}, {"heed.image"}, {"heed.plot"}, {"heed.models"},
   {"heed.autograd"}, {"heed.linalg"}, {"heed.progress"}, {"heed.script"},
-  {"heed.help"},
+  {"heed.help"}, {"heed.testing"},
 }
 
 -- Fields of the public tables that are no functions of theirs.
