@@ -132,6 +132,11 @@ local function head_of(found, doc)
   end)
 end
 
+-- A path as it is below the root of the sources.
+local function source_of(path)
+  return path:match "lua/heed/.*$" or path:match "src/.*$"
+end
+
 local function entry(found, name, part, doc, kind)
   local text = doc.text
   local head <const> = kind == "class" and doc.line and head_of(found, doc)
@@ -145,7 +150,7 @@ local function entry(found, name, part, doc, kind)
     signature = signature(doc), summary = summary(text ~= "" and text
       or "Gives " .. doc.returns[1].text), text = text,
     params = doc.params, returns = doc.returns, raises = doc.raises,
-    usages = doc.usages,
+    usages = doc.usages, source = source_of(doc.path),
   }
 end
 
@@ -235,7 +240,8 @@ end
 --- Returns the list of what heed offers, each a table with `path`
 -- (`heed.nn.Linear`, `tensor:backward`), `name`, `part`, `kind` (`function`,
 -- `class` or `method`), `signature`, `summary`, `text`, `params`, `returns`,
--- `raises`, `usages`; and the list of paths without a comment.
+-- `raises`, `usages`, `source` (the file); and the list of paths without a
+-- comment.
 -- @tparam string root the folder of the sources
 -- @tparam table heed the module, loaded from there
 function collect.all(root, heed)
