@@ -2,7 +2,8 @@
 --
 -- `--> text` shows printed lines, in order; a block that shows none may print
 -- anything. `--! text` behind a statement, or on the line below it, says that
--- it raises this message; more such lines go on with it.
+-- it raises this message; more such lines go on with it. What a block sets
+-- without `local` is there in the later ones of its page.
 
 -- luacheck: ignore 122 (io.stdout is set)
 local heed = require "heed"
@@ -54,11 +55,17 @@ local function shown_lines(block)
   return shown
 end
 
+-- What the blocks of a page may name: also busted's words, which run at once.
+local function environment()
+  local function at_once(_, f) f() end
+  return setmetatable({heed = heed, describe = at_once, it = at_once,
+    assert = assert}, {__index = _G})
+end
+
 -- Runs a block; returns the lines that it printed.
-local function run(path, block)
+local function run(path, block, env)
   local code, said = with_raises(block)
   local printed = {}
-  local env = setmetatable({heed = heed}, {__index = _G})
   function env.print(...)
     local list = table.pack(...)
     for i = 1, list.n do list[i] = tostring(list[i]) end
@@ -90,9 +97,10 @@ describe("the pages", function()
   end)
 
   for _, path in ipairs(pages) do
+    local env <const> = environment()
     for _, block in ipairs(read_blocks(path)) do
       it(("run %s, line %d"):format(path, block.first), function()
-        local printed, shown = run(path, block), shown_lines(block)
+        local printed, shown = run(path, block, env), shown_lines(block)
         if #shown > 0 then assert.are.same(shown, printed) end
       end)
     end

@@ -2,6 +2,7 @@
 
 local collect = require "tools.reference.collect"
 local frame = require "tools.site.frame"
+local html = require "tools.site.html"
 local markdown = require "tools.site.markdown"
 local names = require "tools.site.names"
 local reference = require "tools.site.reference"
@@ -21,6 +22,19 @@ local function read_file(path)
   local text = file:read "a"
   file:close()
   return text
+end
+
+-- Links that show the name of a page's file show its title.
+local function name_pages(pages)
+  local titles = {}
+  for _, page in ipairs(pages) do
+    if page.name then titles[page.name .. ".md"] = page.title end
+  end
+  for _, page in ipairs(pages) do
+    page.body = page.body:gsub(">([%w_-]+%.md)</a>", function(name)
+      return titles[name] and ">" .. html.escape(titles[name]) .. "</a>"
+    end)
+  end
 end
 
 -- The order of the guide is that of the links in docs/index.md, in groups with
@@ -55,7 +69,7 @@ end
 local function add_reference(pages, groups, topic_pages, find)
   local group = {title = "Reference"}
   local function from_below(code)
-    local place <const> = find(code)
+    local place <const> = find(code, true)
     return place and place:gsub("^reference/", "")
   end
   for _, page in ipairs(topic_pages) do
@@ -75,6 +89,7 @@ function build.write(root, target, heed)
   local find <const> = names.finder(topic_pages)
   local groups <const>, pages <const>, files <const> = read_order(root), {}, {}
   add_guide(pages, root, groups, find)
+  name_pages(pages)
   add_reference(pages, groups, topic_pages, find)
   assert(os.execute(("mkdir -p '%s/reference'"):format(target)))
   for i, page in ipairs(pages) do

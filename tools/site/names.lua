@@ -28,7 +28,8 @@ local function find_method(where, name)
 end
 
 --- Returns a function that gives the address of what a piece of code names
--- (`nn.Linear(20, 8)`, `x:backward`, `softmax`), or nil.
+-- (`nn.Linear(20, 8)`, `x:backward`, `softmax`), or nil. With `true` behind the
+-- code a word in lower case is none: in the reference these are arguments.
 -- @tparam table pages those of the reference
 function names.finder(pages)
   local where = {}
@@ -38,13 +39,16 @@ function names.finder(pages)
         entry.path)
     end
   end
-  return function(code)
+  return function(code, in_reference)
     local name = code:match "^[%w_.:]+$" or code:match "^([%w_.:]+)%s?[%(%{]"
     if not name then return nil end
     local method <const> = name:match "^%l:([%w_]+)$"
     if method then return find_method(where, method) end
     local head <const>, rest <const> = name:match "^(%w+)%.(.+)$"
-    if not head then return find_alone(where, name) end
+    if not head then
+      if in_reference and name:find "^%l" then return nil end
+      return find_alone(where, name)
+    end
     return where[name] or SHORT[head] and where[SHORT[head] .. "." .. rest]
   end
 end

@@ -10,7 +10,7 @@ local TWIN <const> = "This form writes over its first argument."
 local function short(path)
   return (path:gsub("^heed%.nn%.functional%.", "F.")
     :gsub("^heed%.nn%.", "nn."):gsub("^tensor:", "x:")
-    :gsub("^heed%.%w+%.%u[%w_]*:", "x:"):gsub("^nn%.%w+:", "x:"))
+    :gsub("^heed%.%w+%.(%u[%w_]*:)", "%1"):gsub("^nn%.(%w+:)", "%1"))
 end
 
 -- The in-place forms: by the path of the op that they are a form of.
