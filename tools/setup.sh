@@ -16,6 +16,8 @@ demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox
 docs_packages=(cmark-gfm)
 test_packages=("${demo_packages[@]}" "${docs_packages[@]}" lua-busted lua-check
   lua-expat)
+# What tests pages in a browser: more to load than all the others together.
+browser_packages=(chromium-driver lua-socket)
 
 fail() {
   printf '%s: %s\n' "${0##*/}" "$1" >&2
@@ -76,10 +78,12 @@ is_here() {
     lua-filesystem) has_module lfs ;;
     lua-busted) has_module busted ;;
     lua-check) command -v luacheck ;;
+    lua-socket) has_module socket ;;
     gnuplot-nox) command -v gnuplot ;;
     fonts-noto-core) has_characters e9 3b1 416 5d0 645 915 e01 ;;
     fonts-wqy-microhei) has_characters 4e2d 3042 d55c ;;
     fonts-noto-color-emoji) has_characters 1f44d 1f979 ;;
+    chromium-driver) command -v chromedriver ;;
     *) command -v "$1" ;;
   esac >/dev/null 2>&1
 }

@@ -29,6 +29,35 @@ describe("data.read_pairs", function()
     assert.same({"Va !"}, pairs.target)
   end)
 
+  it("takes the columns that are asked for", function()
+    local pairs = read("1\tsite\tGood.\n0\t\t\tBad.\n", {columns = {1, -1}})
+    assert.same({"1", "0"}, pairs.source)
+    assert.same({"Good.", "Bad."}, pairs.target)
+    pairs = read("a\tb\tc\n", {columns = {3, 1}})
+    assert.same({"c"}, pairs.source)
+    assert.same({"a"}, pairs.target)
+  end)
+
+  it("counts lines with too few columns as malformed", function()
+    local pairs = read("a\tb\tc\na\tb\nno tab\n", {columns = {1, 3}})
+    assert.same({"c"}, pairs.target)
+    assert.equal(2, pairs.skipped.malformed)
+    pairs = read("a\tb\nno tab\n", {columns = {1, -1}})
+    assert.same({"b"}, pairs.target)
+    assert.equal(1, pairs.skipped.malformed)
+  end)
+
+  it("refuses columns that are not two", function()
+    for given, shown in pairs {[{1}] = "1", [{1, 1}] = "1, 1",
+        [{0, 2}] = "0, 2", [{1, 2, 3}] = "1, 2, 3", [{1.5, 2}] = "1.5, 2"} do
+      assert.equal("read_pairs: columns must be two different integers, "
+        .. "counted from 1 or, negative, from the end, got {" .. shown .. "}",
+        message(data.read_pairs, "x", {columns = given}))
+    end
+    assert.equal("read_pairs: columns[2] must be a number, got true",
+      message(data.read_pairs, "x", {columns = {1, true}}))
+  end)
+
   it("takes CRLF, a byte order mark, and a last line without an end", function()
     local pairs = read("\u{FEFF}Go.\tVa !\r\nWho?\tQui ?")
     assert.same({"Go.", "Who?"}, pairs.source)
@@ -109,7 +138,8 @@ describe("data.read_pairs", function()
       message(data.read_pairs))
     assert.equal("read_pairs: max_length must be an integer of at least 1, "
       .. "got 0", message(data.read_pairs, "x", {max_length = 0}))
-    assert.equal('read_pairs: unknown option "length"; known: max_length',
+    assert.equal('read_pairs: unknown option "length"; known: columns, '
+      .. 'max_length',
       message(data.read_pairs, "x", {length = 3}))
   end)
 end)

@@ -195,6 +195,43 @@ describe("Translation", function()
     assert.equal("<eos>", a.target[#a.target])
   end)
 
+  it("gives the attention of all layers and heads", function()
+    local t <const> = translation()
+    local a <const> = t:attention("a cat", {max_length = 4})
+    local names = {}
+    for i, one in ipairs(a.attentions) do
+      names[i] = one.name
+      local keys <const> = one.keys or one.tokens
+      for _, w in ipairs(one.weights) do
+        assert.same({1, t.model.config.heads, #one.tokens, #keys}, w.shape)
+      end
+    end
+    assert.same({"encoder", "decoder", "decoder to encoder"}, names)
+    local encoder <const>, decoder <const>, cross <const> =
+      table.unpack(a.attentions)
+    assert.equal(t.model.config.encoder_layers, #encoder.weights)
+    assert.same(a.source, encoder.tokens)
+    assert.equal("<bos>", decoder.tokens[1])
+    assert.same({table.unpack(a.target, 1, #a.target - 1)},
+      {table.unpack(decoder.tokens, 2)})
+    assert.same(a.target, cross.tokens)
+    assert.same(a.source, cross.keys)
+    local last <const> = cross.weights[#cross.weights]:squeeze(1):mean(1)
+    assert.same(a.weights:totable(), last:totable())
+    assert.is_string(heed.plot.attention_html(a.attentions))
+  end)
+
+  it("shows the attention of a translation that fills the positions",
+    function()
+      -- a model that never ends: what it says spells more bytes than it has
+      -- positions
+      local t = translation()
+      heed.no_grad(function() t.model.head.bias[t.tokenizer.eos] = -1e4 end)
+      local a = t:attention("a cat")
+      assert.equal(12, #a.target)
+      assert.same({12, #a.source}, a.weights.shape)
+    end)
+
   it("refuses a text with more tokens than positions", function()
     assert.matches("^translate: texts%[2%] has %d+ tokens, more than the 12 "
       .. "positions of this model: ", fault(translation().translate,

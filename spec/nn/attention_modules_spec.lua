@@ -269,6 +269,65 @@ describe("AdaptiveSpanAttention", function()
     end
   end)
 
+  describe("in blocks of a long sequence", function()
+    local LENGTH <const> = 150 -- more than two blocks of 64
+
+    -- Results and gradients of a layer whose heads see 3 and 12 keys.
+    local function run(options)
+      heed.manual_seed(3)
+      local layer = nn.AdaptiveSpanAttention(8, 2, {max_span = 20, ramp = 3})
+        :to "float64"
+      heed.no_grad(function() layer.span[2] = 0.45 end)
+      local x = float64(2, LENGTH, 8):requires_grad_(true)
+      local y, w = layer(x, options)
+      y:backward(float64(2, LENGTH, 8))
+      return {y, x.grad, layer.span.grad, layer.attention.in_proj_weight.grad,
+        layer.attention.out_proj.weight.grad}, w
+    end
+
+    for what, masks in pairs {
+      ["without masks"] = {}, ["with lengths"] = {valid_lens = {LENGTH, 77}},
+      ["with a mask"] = {key_mask = heed.arange(1, LENGTH):remainder(3):ne(0)},
+      ["with both"] = {valid_lens = {0, 140},
+        key_mask = heed.arange(1, 2 * LENGTH):remainder(7):gt(2)
+          :view(2, LENGTH)},
+    } do
+      it("gives what all at once gives, " .. what, function()
+        local blocks = run(masks)
+        local all, w = run {need_weights = true, key_mask = masks.key_mask,
+          valid_lens = masks.valid_lens}
+        assert.same({2, 2, LENGTH, LENGTH}, w.shape)
+        for i = 1, #all do near(blocks[i], all[i], 1e-11) end
+      end)
+    end
+
+    it("takes no memory that grows with the square of the length", function()
+      local layer = nn.AdaptiveSpanAttention(8, 2, {max_span = 16, ramp = 4})
+      local function peak(t)
+        local x = heed.zeros(1, t, 8)
+        collectgarbage()
+        heed.memory_reset_peak()
+        local before = heed.memory_stats().used
+        layer(x):sum():backward()
+        return heed.memory_stats().peak - before
+      end
+      peak(512)
+      assert.is_true(peak(4096) < 9 * peak(512))
+    end)
+
+    it("says what is wrong with lengths and masks", function()
+      local layer = nn.AdaptiveSpanAttention(8, 2, {max_span = 20, ramp = 3})
+      local x = heed.zeros(2, LENGTH, 8)
+      assert.equal("AdaptiveSpanAttention: attention: valid_lens must lie in "
+        .. "0..150, the number of keys, got 151",
+        message(layer, x, {valid_lens = {3, 151}}))
+      assert.equal("AdaptiveSpanAttention: key_mask must be a bool tensor, "
+        .. "true where attending is allowed, got tensor float32 [150]; "
+        .. "numbers to add to the scores are a bias",
+        message(layer, x, {key_mask = heed.ones(LENGTH)}))
+    end)
+  end)
+
   it("keeps its spans within bounds, and can come back", function()
     local layer = nn.AdaptiveSpanAttention(4, 2, {max_span = 5})
     heed.no_grad(function() layer.span:copy_(heed.tensor {-0.5, 1.5}) end)

@@ -19,12 +19,27 @@ local function cannot(verb, path, reason)
   return ("read_pairs: cannot %s %s: %s"):format(verb, path, reason)
 end
 
+-- Two columns of a line, or nil if it has not both. Negative ones count from
+-- the end.
+local function pick(text, columns)
+  local fields, places = {}, {}
+  for field in (text .. "\t"):gmatch("([^\t]*)\t") do
+    fields[#fields + 1] = field
+  end
+  for i, column in ipairs(columns) do
+    places[i] = column < 0 and #fields + 1 + column or column
+  end
+  if places[1] == places[2] then return nil end
+  local source, target = fields[places[1]], fields[places[2]]
+  if source and target then return source, target end
+end
+
 -- The two sides of a line, or nil and the reason to leave it out.
-local function parse(line, max_length)
+local function parse(line, columns, max_length)
   local text = unicode.nfc(line)
   if not text then return nil, "invalid_utf8" end
   if unicode.trim(text) == "" then return nil, "empty" end
-  local source, target = text:match("^([^\t]*)\t([^\t]*)")
+  local source, target = pick(text, columns)
   if not source then return nil, "malformed" end
   source, target = unicode.trim(source), unicode.trim(target)
   if source == "" or target == "" then return nil, "empty" end
@@ -37,7 +52,7 @@ local function parse(line, max_length)
 end
 
 -- All lines of an open file, or nil, what could not be done, and why.
-local function read_lines(file, max_length)
+local function read_lines(file, columns, max_length)
   local result = {source = {}, target = {}, n = 0, skipped = {}, first = {}}
   for _, reason in ipairs(REASONS) do result.skipped[reason[1]] = 0 end
   local lines = 0
@@ -52,7 +67,7 @@ local function read_lines(file, max_length)
     if lines == 1 and line:sub(1, #BOM) == BOM then
       line = line:sub(#BOM + 1)
     end
-    local source, target = parse(line, max_length)
+    local source, target = parse(line, columns, max_length)
     if source then
       local n = result.n + 1
       result.source[n], result.target[n], result.n = source, target, n
@@ -76,6 +91,19 @@ local function describe(skipped)
   return table.concat(parts, ", ")
 end
 
+-- The option `columns`: two different integers, none of them 0.
+local function read_columns(columns)
+  local n <const>, fault = check.list(columns, "number")
+  if not n then check.fail("read_pairs: columns%s", fault) end
+  local a, b = math.tointeger(columns[1]), math.tointeger(columns[2])
+  if n ~= 2 or not a or not b or a == 0 or b == 0 or a == b then
+    check.fail("read_pairs: columns must be two different integers, counted "
+      .. "from 1 or, negative, from the end, got {%s}",
+      table.concat(columns, ", "))
+  end
+  return {a, b}
+end
+
 --- Returns the pairs of a file: `source<TAB>target` on each line, more columns
 -- ignored. Text is UTF-8 and comes out NFC-normalised, without white space at
 -- its ends; CRLF and a byte order mark are accepted. Lines that hold no pair
@@ -83,12 +111,15 @@ end
 --
 -- The result is a table: the lists `source` and `target`, `n` pairs long;
 -- `lines`, the number of lines read; `skipped`, how many were left out:
--- `empty` (or with an empty side), `malformed` (no tab), `invalid_utf8`,
+-- `empty` (or with an empty side), `malformed` (no tab, or with `columns` not
+-- enough of them), `invalid_utf8`,
 -- `too_long`; and `first`, by the same names, the number of the first such
 -- line.
 --
 -- @tparam string path
 -- @tparam[opt] table options
+-- @tparam[opt] {integer,integer} options.columns those of source and target, by
+-- default {1, 2}; negative ones count from the end of the line
 -- @tparam[opt] integer options.max_length pairs with a longer side, counted in
 -- characters, are left out
 -- @treturn table or nil and a message: the file cannot be read, or has no pair
@@ -100,14 +131,17 @@ end
 -- return corpus.target[1] .. " " .. corpus.skipped.malformed --> Salut. 1
 local function read_pairs(path, options)
   check.kind("read_pairs", "path", path, "string")
-  local o = check.options("read_pairs", options, {max_length = check.NONE})
+  local o = check.options("read_pairs", options,
+    {columns = {1, 2}, max_length = check.NONE})
+  local columns <const> = read_columns(o.columns)
   if o.max_length ~= nil then
     o.max_length = check.integer("read_pairs", "max_length", o.max_length, 1)
   end
 
   local file, fault = io.open(path, "rb")
   if not file then return nil, cannot("open", path, fault) end
-  local result, verb, reason = read_lines(file, o.max_length)
+  local result, verb, reason = read_lines(file, columns,
+    o.max_length)
   file:close()
   if not result then return nil, cannot(verb, path, reason) end
   if result.n == 0 then
@@ -157,4 +191,10 @@ local function group_references(corpus)
   return group
 end
 
-return {read_pairs = read_pairs, group_references = group_references}
+local reasons = {} -- to leave a line out: the names of `skipped`, in order
+for i, reason in ipairs(REASONS) do reasons[i] = reason[1] end
+
+return {
+  read_pairs = read_pairs, group_references = group_references,
+  reasons = reasons,
+}

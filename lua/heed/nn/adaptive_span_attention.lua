@@ -4,7 +4,12 @@
 --     m(distance) = clamp((ramp + z - distance) / ramp, 0, 1)
 --     weights = m e^scores / sum of m e^scores = softmax(scores + log m)
 --
--- with z = max_span * span of each head (`F.span_bias` is log m). `plain` is
+-- with z = max_span * span of each head (`F.span_bias` is log m). What lies
+-- beyond the longest span and its ramp is left out of the work: a sequence is
+-- cut into blocks of queries, each with the keys that they can see, so that
+-- time and memory follow the spans instead of the square of the length.
+--
+-- `plain` is
 -- the shortest form: x itself is query, key and value, and the scores of key j
 -- are multiplied by sigmoid(adaptive_span[j]).
 
@@ -96,6 +101,70 @@ local function attend_plainly(self, x, o)
   return ops.squeeze(y, -3), w and ops.squeeze(w, -3)
 end
 
+-- Log m for `tq` queries, the last one beside the last of `tk` keys: [H Tq Tk].
+local function bias_of(self, tq, tk)
+  return F.span_bias(ops.reshape(self:spans(), {-1, 1, 1}), tq, tk,
+    {ramp = self.ramp})
+end
+
+-- Whether each key may be seen, bool [T] or [B T].
+local function seen_keys(q, k, v, o)
+  local t <const> = k:size(3)
+  if not (o.key_mask or o.valid_lens) then return ops.ones({t}, "bool") end
+  -- attention of no query raises for what is wrong in the two
+  local none <const> = ops.zeros({q:size(1), q:size(2), 0, q:size(4)}, q.dtype)
+  F.attend(NAME, none, k, v,
+    {key_mask = o.key_mask, valid_lens = o.valid_lens}, 0.0)
+  local seen <const> = o.valid_lens and F.length_mask(o.valid_lens, t) or
+    ops.ones({t}, "bool")
+  return o.key_mask and ops.logical_and(o.key_mask, seen) or seen
+end
+
+-- [B H T D] as blocks that begin `step` apart: [B N H size D].
+local function cut(x, size, step)
+  return ops.transpose(ops.transpose(ops.unfold(x, 3, size, step), -1, -2),
+    2, 3)
+end
+
+-- Attends in blocks of `step` queries, each with its own keys and the
+-- `window` - 1 before them; q, k, v and the result are [B H T D].
+local function attend_in_blocks(self, q, k, v, o, window, step)
+  local t <const>, before <const> = q:size(3), window - 1
+  local tail <const>, size <const> = -t % step, before + step
+  -- what is put before the first key and behind the last one is not seen
+  local seen <const> = F.pad(seen_keys(q, k, v, o), {before, tail})
+  local a <const> = self.attention
+  local y = F.attend(NAME, cut(F.pad(q, {0, 0, 0, tail}), step, step),
+    cut(F.pad(k, {0, 0, before, tail}), size, step),
+    cut(F.pad(v, {0, 0, before, tail}), size, step), {
+      causal = true, window = window, bias = bias_of(self, step, size),
+      key_mask = ops.unfold(seen, -1, size, step), -- [N size] or [B N size]
+    }, a.training and a.dropout or 0.0, a.generator) -- [B N H step D]
+  y = ops.flatten(ops.transpose(y, 2, 3), 3, 4) -- [B H N * step D]
+  return ops.slice(y, 3, 1, t)
+end
+
+local SMALLEST <const> = 64 -- queries of a block: fewer are not worth one
+
+local function attend(self, x, o)
+  local t <const>, a <const> = x:size(2), self.attention
+  -- places that some head sees: those nearer than its span and ramp
+  local window <const> = math.ceil(ops.max(self:spans()):item() + self.ramp)
+  local step <const> = math.max(window, SMALLEST)
+  if o.need_weights or t <= 2 * step then
+    return a(x, {
+      causal = true, window = window, bias = bias_of(self, t, t),
+      key_mask = o.key_mask, valid_lens = o.valid_lens,
+      need_weights = o.need_weights, average_weights = false,
+    })
+  end
+  local q, k, v = ops.split_qkv(
+    ops.linear(x, a.in_proj_weight, a.in_proj_bias), a.num_heads)
+  local y <const> = attend_in_blocks(self, q, k, v, o, window, step)
+  -- [B H T D] -> [B T H D] -> [B T E]
+  return a.out_proj(ops.flatten(ops.transpose(y, -3, -2), -2, -1))
+end
+
 --- @param x float tensor [B T E]
 -- @tparam[opt] table options `key_mask`: bool tensor that broadcasts to [B T],
 -- **true = may attend**; `valid_lens` [B]; `need_weights`: returns the weights
@@ -111,18 +180,7 @@ function AdaptiveSpanAttention:forward(x, options)
       check.shape(x.shape))
   end
   local o <const> = options or {}
-  local y, w
-  if self.plain then
-    y, w = attend_plainly(self, x, o)
-  else
-    y, w = self.attention(x, {
-      causal = true, window = self.max_span + self.ramp,
-      bias = F.span_bias(ops.reshape(self:spans(), {-1, 1, 1}), x:size(2),
-        nil, {ramp = self.ramp}), key_mask = o.key_mask,
-      valid_lens = o.valid_lens, need_weights = o.need_weights,
-      average_weights = false,
-    })
-  end
+  local y, w = (self.plain and attend_plainly or attend)(self, x, o)
   self.attention_weights = w
   if w then return y, w end
   return y

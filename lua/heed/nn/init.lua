@@ -42,6 +42,7 @@ local nn = {
 
   MultiHeadAttention = require "heed.nn.multi_head_attention",
   KeyValueCache = require "heed.nn.cache",
+  collect_attention = require "heed.nn.collect_attention",
   DotProductAttention = require "heed.nn.dot_product_attention",
   AdditiveAttention = require "heed.nn.additive_attention",
   ImageSelfAttention = require "heed.nn.image_self_attention",

@@ -26,6 +26,7 @@
 --
 -- What is not a number gets a colour of its own, and an entry in the legend.
 -- @module heed.plot
+local attention_html = require "heed.plot.attention_html"
 local bars = require "heed.plot.bars"
 local check = require "heed.check"
 local heatmap = require "heed.plot.heatmap"
@@ -33,6 +34,7 @@ local hist = require "heed.plot.hist"
 local image = require "heed.plot.image"
 local lines = require "heed.plot.lines"
 local matrix = require "heed.plot.matrix"
+local shaded_words = require "heed.plot.words"
 
 local plot = {}
 
@@ -305,6 +307,52 @@ end
 --   groups = {"training", "test"}, ylabel = "accuracy in %"})
 function plot.bars(values, opts)
   bars.draw("bars", values, opts)
+end
+
+--- Shows words, each shaded by a weight: on a colour where the terminal has
+-- them, otherwise with a line of shades below. It is text only.
+-- @tparam {string,...} words
+-- @param weights as many numbers: a list or a tensor `[T]`
+-- @tparam[opt] table opts `cmap` ("Reds"); `vmin` (0) and `vmax` (the greatest
+--   weight), what the shades span; `file`, an object with a `write` method;
+--   `width`, `color`, `utf8`, see above
+-- @raise for weights that are not one a word, and unknown options
+-- @usage
+-- local plot = require "heed.plot"
+-- plot.words({"a", "dull", "film"}, {0.1, 0.8, 0.1})
+function plot.words(words, weights, opts)
+  shaded_words.draw("words", words, weights, opts)
+end
+
+--- Writes the attention of all layers and heads as one HTML page, or returns
+-- it. A reader chooses attention, layer and head, and points at a token (or
+-- goes to it with the keyboard, or taps it) to see what it attends to: by
+-- shading, lines and numbers. The page needs nothing but a browser, no network.
+--
+-- Numbers have three digits from 0.001 on and one below that. 0 and what is not
+-- a number are shown as such. The means of all heads are computed before they
+-- are rounded.
+-- @tparam {table,...} attentions
+--
+-- * `name`: of the choice, default "attention 1", ...
+-- * `tokens`: the tokens that attend, strings or numbers
+-- * `keys`: the tokens attended to, default `tokens`
+-- * `weights`: from 0 to 1 or NaN; a tensor [Tq Tk], [H Tq Tk] or [L H Tq Tk],
+--   or a list of one [H Tq Tk] (or [1 H Tq Tk], a batch of one) for each layer,
+--   as `nn.collect_attention` gives it
+-- @tparam[opt] table opts `title`, above the page; `file`, whose name ends in
+--   `.html`: it is the whole page or what it was before
+-- @treturn ?string the page, if no `file` is given
+-- @raise for weights that do not fit their tokens or are no weights, unknown
+--   options, a file that cannot be written
+-- @usage
+-- local plot = require "heed.plot"
+-- plot.attention_html({{tokens = {"le", "chat"}, keys = {"the", "cat"},
+--   weights = {{0.9, 0.1}, {0.2, 0.8}}}}, {file = "weights.html"})
+-- os.remove("weights.html")
+function plot.attention_html(attentions, opts)
+  local html = attention_html.write(attentions, opts)
+  return html
 end
 
 return plot
