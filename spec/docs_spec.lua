@@ -3,7 +3,9 @@
 -- `--> text` shows printed lines, in order; a block that shows none may print
 -- anything. `--! text` behind a statement, or on the line below it, says that
 -- it raises this message; more such lines go on with it. What a block sets
--- without `local` is there in the later ones of its page.
+-- without `local` is there in the later ones of its page. In tables whose last
+-- column is headed "heed" every piece of code of that column runs too, on the
+-- values of `samples`.
 
 -- luacheck: ignore 122 (io.stdout is set)
 local heed = require "heed"
@@ -78,6 +80,66 @@ local function run(path, block, env)
   return printed
 end
 
+-- What the code in tables may name.
+local function samples()
+  local nn <const>, optim <const> = heed.nn, heed.optim
+  local path <const> = os.tmpname()
+  local net <const> = nn.Sequential(nn.Linear(3, 3))
+  heed.save_safetensors(path, net:state_dict())
+  local w <const> = heed.ones({2}, {requires_grad = true})
+  local set <const> = heed.data.TensorDataset(heed.randn(4, 3), heed.ones(4))
+  local given = {
+    nn = nn, F = nn.functional, optim = optim, data = heed.data,
+    x = heed.randn(4, 3), y = heed.randn(4, 3), z = heed.randn(2, 4, 16),
+    m = heed.ones({4, 3}, {dtype = "bool"}), w = w, loss = (w * w):sum(),
+    f = function(value) return value * value end, net = net, path = path,
+    q = heed.randn(2, 4, 5, 8), k = heed.randn(2, 2, 5, 8),
+    v = heed.randn(2, 2, 5, 8), Net = nn.Module:extend("Net"),
+    attend = nn.MultiHeadAttention(16, 4), lstm = nn.LSTM(4, 8),
+    seq = heed.randn(2, 3, 4), scores = heed.randn(2, 3, 5),
+    labels = heed.randint(1, 5, {2, 3}), set = set,
+    loader = heed.data.DataLoader(set, {batch_size = 2}),
+    optimizer = optim.SGD(net:parameters(), {lr = 0.1}),
+    print = function() end,
+  }
+  return setmetatable(given, {__index = environment()})
+end
+
+-- The code in the column "heed" of tables: {line of the page, text}.
+local function read_cells(path)
+  local cells, inside, number = {}, false, 0
+  for line in io.lines(path) do
+    number = number + 1
+    if line:find "^|.*| heed |$" then
+      inside = true
+    elseif not line:find "^|" then
+      inside = false
+    elseif inside then
+      local cell <const> = line:match "| ([^|]*) |$"
+      for code in cell:gmatch "`([^`]+)`" do
+        cells[#cells + 1] = {number, code}
+      end
+    end
+  end
+  return cells
+end
+
+local LUA_WORDS <const> = {["repeat"] = true, ["for"] = true, ["=="] = true}
+
+-- Runs an expression or a statement; what it names must be there.
+local function run_cell(code)
+  if LUA_WORDS[code] then return end
+  local given <const> = samples()
+  local f = load("return " .. code, code, "t", given)
+    or assert(load(code, code, "t", given))
+  local plain <const> = code:find "^%a[%w_.]*$"
+  local value <const> = f()
+  os.remove(given.path)
+  if plain and code:find "%." then
+    assert(value ~= nil, code .. " is not there")
+  end
+end
+
 local pages = {"README.md"}
 for path in assert(io.popen("ls docs/*.md")):lines() do
   pages[#pages + 1] = path
@@ -102,6 +164,11 @@ describe("the pages", function()
       it(("run %s, line %d"):format(path, block.first), function()
         local printed, shown = run(path, block, env), shown_lines(block)
         if #shown > 0 then assert.are.same(shown, printed) end
+      end)
+    end
+    for _, cell in ipairs(read_cells(path)) do
+      it(("run %s, line %d: %s"):format(path, cell[1], cell[2]), function()
+        run_cell(cell[2])
       end)
     end
   end
