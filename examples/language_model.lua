@@ -324,7 +324,7 @@ local function draw_losses(o, first, history)
   local file <const> = o.path "language_model-training.png"
   plot.lines({seen, unseen}, {file = file, xlabel = "step",
     ylabel = "loss (nats per token)", title = "Guessing the next token"})
-  print(file)
+  print("written: " .. file)
 end
 
 local function read_corpus(o)
@@ -454,7 +454,7 @@ local function draw_attention(o, model, tokenizer, all)
   plot.heatmaps(heed.stack(maps), {file = file, titles = titles, vmin = 0,
     xlabel = "attended to", ylabel = "token", row_labels = labels,
     col_labels = labels})
-  print(file)
+  print("written: " .. file)
 end
 
 script.run("language_model", function()

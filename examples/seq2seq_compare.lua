@@ -393,7 +393,7 @@ local function draw_losses(o, results)
   local file <const> = o.path "seq2seq_compare-training.png"
   plot.lines(curves, {file = file, xlabel = "epoch",
     ylabel = "loss of a token of the test", title = "Learning to translate"})
-  print(file)
+  print("written: " .. file)
 end
 
 -- A sentence that is neither too short nor too long to look at.
@@ -417,7 +417,7 @@ local function draw_attention(o, results, sentence)
     plot.attention(a.target, a.weights, {keys = a.source, file = file,
       xlabel = "source", ylabel = "translation", vmin = 0, vmax = 1,
       title = TITLE[r.name]})
-    print(file)
+    print("written: " .. file)
   end
 end
 

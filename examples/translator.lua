@@ -309,11 +309,11 @@ local function show_attention(o, translation, source)
   local file <const> = o.path "translator-attention.png"
   plot.attention(a.target, a.weights, {keys = a.source, file = file,
     xlabel = "source", ylabel = "translation", title = source})
-  print(file)
+  print("written: " .. file)
   local page <const> = o.path "translator-attention.html" -- all heads
   plot.attention_html(a.attentions,
     {file = page, title = source .. " / " .. a.text})
-  print(page)
+  print("written: " .. page)
 end
 
 -- The mean of the last steps says more than each of them.
@@ -330,7 +330,7 @@ local function draw_losses(o, losses)
   local file <const> = o.path "translator-training.png"
   plot.lines(smooth(losses), {file = file, xlabel = "step",
     ylabel = "loss (mean of about 20 steps)", title = "Training"})
-  print(file)
+  print("written: " .. file)
 end
 
 -- -- the run for another library ----------------------------------------------

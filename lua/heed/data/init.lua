@@ -1,5 +1,6 @@
 --- Data: datasets, loaders of their batches, and readers of corpora.
 
+local arrays = require "heed.data.arrays"
 local collate = require "heed.data.collate"
 local corpus = require "heed.data.corpus"
 local dataset = require "heed.data.dataset"
@@ -11,6 +12,9 @@ return {
   describe_pairs = corpus.describe_pairs,
   hold_out = corpus.hold_out,
   encode_pairs = corpus.encode_pairs,
+  read_idx = arrays.read_idx,
+  read_csv = arrays.read_csv,
+  read_images = require "heed.data.images".read_images,
   Ragged = require "heed.data.ragged",
   Dataset = dataset.Dataset,
   TensorDataset = dataset.TensorDataset,
