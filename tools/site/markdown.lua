@@ -53,7 +53,8 @@ local function colour_code(text)
     end))
 end
 
--- What is named in the text is a link to its entry, but in headings and links.
+-- What is named in the text is a link to its entry, but in headings, in links,
+-- and in tables from another program to heed on the other's side.
 local function link_names(text, find)
   local kept = {}
   local function keep(part)
@@ -61,7 +62,10 @@ local function link_names(text, find)
     return "\0" .. #kept .. "\0"
   end
   text = text:gsub("<pre>.-</pre>", keep):gsub("<h%d.-</h%d>", keep)
-    :gsub("<a .-</a>", keep)
+    :gsub("<a .-</a>", keep):gsub("<table>.-</table>", function(rows)
+      return rows:find "<th>heed</th>%s*</tr>"
+        and rows:gsub("<tr>%s*<td>.-</td>", keep)
+    end)
   text = text:gsub("<code>(.-)</code>", function(code)
     local target <const> = find(html.unescape(code))
     if not target then return nil end

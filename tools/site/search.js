@@ -103,4 +103,11 @@
   if (window.matchMedia("(max-width: 50rem)").matches) {
     document.querySelector(".contents").removeAttribute("open");
   }
+
+  // The page's own line stands in the middle of the contents.
+  const contents = document.querySelector(".contents");
+  const here = contents.querySelector("[aria-current]");
+  if (here) {
+    contents.scrollTop = here.offsetTop - contents.clientHeight / 2;
+  }
 })();

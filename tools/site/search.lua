@@ -36,7 +36,7 @@ local function entries_of(page)
   local list = {}
   for i, entry in ipairs(page.entries) do
     list[i] = {page.file .. "#" .. entry.path, entry.path,
-      flat(entry.summary), flat(entry.text)}
+      flat(entry.summary:gsub("`", "")), flat(entry.text)}
   end
   return list
 end
