@@ -67,11 +67,14 @@ local function home_of(part)
   return "/lua/" .. part:gsub("%.", "/")
 end
 
--- The comment named so whose file lies in the part, or the only one there is.
+-- The comment named so that stands where the part is put together, or whose
+-- file lies in the part, or the only one there is.
 local function named(found, name, part)
   local list = found.by_name[name] or {}
-  for _, doc in ipairs(list) do
-    if doc.path:find(home_of(part) .. "[/.]") then return doc end
+  for _, place_in in ipairs {"/init%.lua$", "[/.]"} do
+    for _, doc in ipairs(list) do
+      if doc.path:find(home_of(part) .. place_in) then return doc end
+    end
   end
   return #list == 1 and list[1] or nil
 end
