@@ -7,7 +7,7 @@ local topics = {}
 -- without a line gets a page of its own.
 local PAGES <const> = {
   {"heed", "tensor-making", "Making tensors",
-    {"^make$", "^values$", "^check$"}},
+    {"^make$", "^values$", "^heed$"}},
   {"heed", "tensor-shapes", "Shapes, views and parts",
     {"^shape$", "^part$", "^diagonal$", "^convert$", "^mask$"}},
   {"heed", "tensor-indexing", "Indexing, gathering and scattering",
