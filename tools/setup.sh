@@ -9,7 +9,7 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
   liblua5.4-dev libopenblas-openmp-dev libjansson-dev libutf8proc-dev
   libpng-dev libjpeg62-turbo-dev libedit-dev)
 demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox)
-test_packages=("${demo_packages[@]}" lua-busted lua-check)
+test_packages=("${demo_packages[@]}" lua-busted lua-check tmux)
 
 fail() {
   printf '%s: %s\n' "${0##*/}" "$1" >&2
