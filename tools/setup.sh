@@ -15,7 +15,7 @@ demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox
 # cmark-gfm turns the pages of docs/ into HTML, lua-expat checks it.
 docs_packages=(cmark-gfm)
 test_packages=("${demo_packages[@]}" "${docs_packages[@]}" lua-busted lua-check
-  lua-expat)
+  lua-expat tmux)
 # What tests pages in a browser: more to load than all the others together.
 browser_packages=(chromium-driver lua-socket)
 

@@ -263,6 +263,16 @@ heed.testing.
 local function plain(text) return text end
 local function bold(text) return "\27[1m" .. text .. "\27[0m" end
 
+--- Returns the entry of a function or class, or of the name of one, as
+-- `entries` gives it; nil if there is none.
+-- @param what a value, or text: `"softmax"`, `"nn.Linear"`
+-- @treturn ?table
+-- @usage assert(heed.help.entry(heed.nn.Linear).path == "heed.nn.Linear")
+function help.entry(what)
+  if type(what) == "string" then return named(what)[1] end
+  return path_of(what)
+end
+
 --- Returns the help on something as text.
 -- @param[opt] what a function, class or part of heed, or text: a name such as
 --   `"softmax"` or `"nn.Linear"`, or a word to search for; left out: an

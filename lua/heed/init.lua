@@ -101,6 +101,7 @@ local parts <const> = {
 }
 
 return setmetatable(heed, {
+  parts = parts, -- for completion
   __index = function(self, key)
     if not parts[key] then return nil end
     local part = require("heed." .. key)
