@@ -30,7 +30,7 @@ struct heed_line {
   size_t capacity; /* bytes that `text` has */
   bool brackets;   /* the terminal is told to mark what is pasted */
   heed_line_completer *completer;
-  void *data;        /* of the completer */
+  void *data;         /* of the completer */
   bool did, did_list; /* what the completer has done */
   struct sigaction interrupt_before;
 };
