@@ -189,8 +189,8 @@ describe("the commands of the prompt", function()
     assert.equal("7, 8\n", (answers("%load " .. name .. "\na, b\n")))
     os.remove(name)
     local _, err = answers("%load /no/such/file\n")
-    assert.equal("error: cannot read /no/such/file: No such file or directory\n",
-      err)
+    assert.equal("error: cannot read /no/such/file: No such file or "
+      .. "directory\n", err)
   end)
 
   it("run what an editor makes of an earlier input", function()

@@ -72,7 +72,7 @@ end
 --- Waits until the screen shows the text; returns what it shows.
 function Screen:await(text)
   local shown
-  for _ = 1, 400 do
+  for _ = 1, 100 do
     shown = self:text()
     if shown:find(text, 1, true) then return shown end
     os.execute("sleep 0.05")
@@ -83,7 +83,7 @@ end
 --- Waits until the last line is the text.
 function Screen:await_last(text)
   local shown
-  for _ = 1, 400 do
+  for _ = 1, 100 do
     shown = self:text()
     if shown:match "[^\n]*$" == text then return shown end
     os.execute("sleep 0.05")

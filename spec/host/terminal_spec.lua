@@ -10,7 +10,7 @@ describe_terminal("the prompt at a terminal", function()
 
   local function open(options)
     s = screen.open(options)
-    s:await "heed> "
+    s:await_last "heed>"
     return s
   end
 
@@ -44,7 +44,7 @@ describe_terminal("the prompt at a terminal", function()
     open():enter("'a' .. 'b'")
     s:await '"ab"'
     s:press("Up", "BSpace"):enter("c'")
-    s:await '"ac"'
+    s:await '"abc"'
   end)
 
   it("finds lines by a part of them", function()
@@ -78,8 +78,9 @@ describe_terminal("the prompt at a terminal", function()
       assert.equal("600\n", (select(2, command.shell("stat -c %a " .. name))))
       s:press("C-d")
       local second = screen.open { home = s.home }
-      second:await "heed> "
-      second:press("Up", "Up", "Enter")
+      second:await_last "heed>"
+      -- the second Up goes to the line above in the text of two
+      second:press("Up", "Up", "Up", "Enter")
       second:await '\n"first"'
       second:close()
     end)
@@ -88,7 +89,7 @@ describe_terminal("the prompt at a terminal", function()
     open():enter("'one'")
     s:await '\n"one"'
     local other = screen.open { home = s.home }
-    other:await "heed> "
+    other:await_last "heed>"
     other:enter("'two'")
     other:await '\n"two"'
     s:enter("'three'")
@@ -138,7 +139,9 @@ describe_terminal("the prompt at a terminal", function()
   -- -- completion
 
   it("completes methods and fields of a tensor", function()
-    open():enter("x = heed.ones(6)"):type("x:resh"):press("Tab")
+    open():enter("x = heed.ones(6)")
+    s:await_last "heed>"
+    s:type("x:resh"):press("Tab")
     s:await "x:reshape"
     s:press("Tab")
     s:await "reshape_as"
@@ -154,6 +157,7 @@ describe_terminal("the prompt at a terminal", function()
 
   it("completes what a network holds", function()
     open():enter("net = heed.nn.Sequential(heed.nn.Linear(2, 3))")
+    s:await_last "heed>"
     s:type("net[1].wei"):press("Tab"):type(".sh"):press("Tab", "Enter")
     s:await "net[1].weight.shape\n{3, 2}"
   end)
@@ -187,7 +191,7 @@ describe_terminal("the prompt at a terminal", function()
 
   it("runs no code of the user's to complete", function()
     open():enter("t = setmetatable({}, {__index = function() print 'ran' end})")
-    s:type("t.field.x"):press("Tab"):press("C-u"):type("t.f"):press("Tab", "C-u")
+    s:type("t.field.x"):press("Tab", "C-u"):type("t.f"):press("Tab", "C-u")
     local shown = s:enter("'end'"):await '\n"end"'
     assert.is_nil(shown:find("\nran", 1, true))
   end)
@@ -201,7 +205,7 @@ describe_terminal("the prompt at a terminal", function()
 
   it("forgets the lines at Ctrl-C and goes on", function()
     open():enter("for i = 1, 2 do")
-    s:await ">> "
+    s:await_last "   >>"
     s:type("garbage"):press("C-c", "C-c", "C-c")
     s:enter("'go' .. 'es on'")
     s:await '\n"goes on"'

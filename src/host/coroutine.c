@@ -40,8 +40,8 @@ static int resume(lua_State *L, lua_State *co, int nargs) {
 }
 
 static int resume_coroutine(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTHREAD);
   lua_State *co = lua_tothread(L, 1);
-  luaL_argexpected(L, co, 1, "coroutine");
   int count = resume(L, co, lua_gettop(L) - 1);
   lua_pushboolean(L, count >= 0);
   if (count < 0) count = 1;

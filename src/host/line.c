@@ -30,7 +30,7 @@ struct heed_line {
   size_t capacity; /* bytes that `text` has */
   bool brackets;   /* the terminal is told to mark what is pasted */
   heed_line_completer *completer;
-  void *data;        /* of the completer */
+  void *data;         /* of the completer */
   bool did, did_list; /* what the completer has done */
   struct sigaction interrupt_before;
 };
@@ -79,6 +79,28 @@ static unsigned char go_down(EditLine *edit, int key) {
   el_wpush(edit, after > 0 && wmemchr(at->cursor, L'\n', after) ? LINE_DOWN
                                                                 : HISTORY_DOWN);
   return CC_NORM;
+}
+
+/* The ends of the line of the text that the cursor is in; from there, those of
+   the whole text. */
+static unsigned char go_home(EditLine *edit, int key) {
+  (void)key;
+  const LineInfoW *at = el_wline(edit);
+  const wchar_t *to = at->cursor;
+  while (to > at->buffer && to[-1] != L'\n') to--;
+  if (to == at->cursor) to = at->buffer;
+  el_cursor(edit, (int)(to - at->cursor));
+  return CC_CURSOR;
+}
+
+static unsigned char go_end(EditLine *edit, int key) {
+  (void)key;
+  const LineInfoW *at = el_wline(edit);
+  const wchar_t *to = at->cursor;
+  while (to < at->lastchar && *to != L'\n') to++;
+  if (to == at->cursor) to = at->lastchar;
+  el_cursor(edit, (int)(to - at->cursor));
+  return CC_CURSOR;
 }
 
 /* A text that grows. */
@@ -181,10 +203,12 @@ static void bind_keys(EditLine *edit) {
               {"\\eOA", "heed-up"},
               {"\\e[B", "heed-down"},
               {"\\eOB", "heed-down"},
-              {"\\e[H", "ed-move-to-beg"},
-              {"\\e[F", "ed-move-to-end"},
-              {"\\e[1~", "ed-move-to-beg"},
-              {"\\e[4~", "ed-move-to-end"},
+              {"^A", "heed-home"},
+              {"^E", "heed-end"},
+              {"\\e[H", "heed-home"},
+              {"\\e[F", "heed-end"},
+              {"\\e[1~", "heed-home"},
+              {"\\e[4~", "heed-end"},
               {"\\e[3~", "ed-delete-next-char"},
               {"\\e[1;5C", "em-next-word"},
               {"\\e[1;5D", "ed-prev-word"}};
@@ -192,6 +216,8 @@ static void bind_keys(EditLine *edit) {
   el_set(edit, EL_ADDFN, "heed-paste", "Take what is pasted", take_paste);
   el_set(edit, EL_ADDFN, "heed-up", "A line or a text up", go_up);
   el_set(edit, EL_ADDFN, "heed-down", "A line or a text down", go_down);
+  el_set(edit, EL_ADDFN, "heed-home", "Where the line begins", go_home);
+  el_set(edit, EL_ADDFN, "heed-end", "Where the line ends", go_end);
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     el_set(edit, EL_BIND, keys[i].keys, keys[i].command, NULL);
 }

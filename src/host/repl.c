@@ -95,8 +95,7 @@ static int guarded_call(lua_State *L) {
   lua_pushvalue(L, 2); /* the handler goes below the function */
   lua_insert(L, 1);
   lua_remove(L, 3);
-  int status =
-      heed_call_guarded(L, lua_gettop(L) - 2, LUA_MULTRET, 1, true);
+  int status = heed_call_guarded(L, lua_gettop(L) - 2, LUA_MULTRET, 1, true);
   lua_pushboolean(L, status == LUA_OK);
   lua_replace(L, 1);
   return lua_gettop(L);
@@ -141,14 +140,11 @@ static int columns(lua_State *L) {
 }
 
 static void push_host(lua_State *L, heed_line *line, bool environment) {
-  static const luaL_Reg functions[] = {{"read", read_line},
-                                       {"remember", remember},
-                                       {"complete", set_completer},
-                                       {"call", guarded_call},
-                                       {"append", append},
-                                       {"files", list_files},
-                                       {"columns", columns},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"read", read_line},         {"remember", remember},
+      {"complete", set_completer}, {"call", guarded_call},
+      {"append", append},          {"files", list_files},
+      {"columns", columns},        {NULL, NULL}};
   lua_newtable(L);
   lua_pushlightuserdata(L, line);
   luaL_setfuncs(L, functions, 1);

@@ -134,7 +134,7 @@ local repl = {}
 --- Returns a session for a host; see `src/host/repl.c` for what that is.
 function repl.new(host)
   return setmetatable({
-    host = host, inputs = {}, sources = {}, commands = magic.commands,
+    host = host, inputs = {}, sources = {}, commands = magic.known(),
     history = host.terminal and host.environment and history.path() or nil,
     paint = style.painter(style.has_color(io.stderr)),
   }, Session)
@@ -148,8 +148,7 @@ function repl.run(host)
     session:call(function() rawset(_G, "heed", require "heed") end)
   end
   if host.terminal then
-    io.stdout:write("?name explains, Tab completes, %help lists commands, "
-      .. "Ctrl-D ends\n")
+    io.stdout:write("?name explains, %help lists commands\n")
     host.complete(function(before) return complete.line(before, session) end)
   end
   if session.history then
