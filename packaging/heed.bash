@@ -20,7 +20,7 @@ _heed() {
     esac
   done
   if [[ $word == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "-e -l -i -v -W -E --help --" \
+    mapfile -t COMPREPLY < <(compgen -W "-e -l -i -v -W -E --strict --version --help --" \
       -- "$word")
     return
   fi
