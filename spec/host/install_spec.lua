@@ -84,7 +84,7 @@ describe("an installed heed", function()
       if sanitized then return end
       local base = prefix .. "/second"
       local tree = prefix .. "/use-" .. kind
-      check_example(("cmake -S %s/share/heed/examples/c -B %s "
+      check_example(("cmake -G Ninja -S %s/share/heed/examples/c -B %s "
         .. "-DCMAKE_PREFIX_PATH=%s -DHEED_STATIC=%s >%s.log && cmake --build "
         .. "%s >>%s.log && %s/attention"):format(base, tree, base,
         kind == "static" and "ON" or "OFF", tree, tree, tree, tree))
@@ -98,8 +98,8 @@ describe("an installed heed", function()
     shell("mkdir " .. project .. " && echo 'cmake_minimum_required(VERSION "
       .. "3.21)\nproject(wants LANGUAGES NONE)\nfind_package(heed 99 REQUIRED)'"
       .. " >" .. project .. "/CMakeLists.txt")
-    local code, _, err = shell("cmake -S " .. project .. " -B " .. project
-      .. "/build -DCMAKE_PREFIX_PATH=" .. prefix .. "/second")
+    local code, _, err = shell("cmake -G Ninja -S " .. project .. " -B "
+      .. project .. "/build -DCMAKE_PREFIX_PATH=" .. prefix .. "/second")
     assert.is_truthy(err:find('requested version "99"', 1, true), err)
     assert.equal(1, code)
   end)

@@ -6,7 +6,10 @@ local command = require "spec.host.command"
 local Screen = {}
 Screen.__index = Screen
 
-local has_tmux = command.shell("tmux -V") == 0
+-- There may be no tmux, or no terminal to be had.
+local has_tmux = command.shell("socket=$(mktemp -u) && env -u TMUX tmux -S "
+  .. "\"$socket\" -f /dev/null new-session -d true; code=$?; "
+  .. "rm -f \"$socket\"; exit $code") == 0
 
 -- Runs tmux and returns what it prints.
 local function tmux(self, arguments)
