@@ -13,7 +13,8 @@ string(REPLACE "\n\n" "\n.\n" license "${license}")
 string(REPLACE "\n" "\n " license "${license}")
 string(REPLACE "Copyright (c) " "Copyright: " holder "${holder}")
 string(CONCAT copyright
-  "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
+  "Format: "
+  "https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
   "Upstream-Name: heed\n\n"
   "Files: *\n${holder}\nLicense: Expat\n ${license}\n")
 
@@ -32,7 +33,8 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   file(RENAME "${doc}/CHANGELOG.md" "${doc}/changelog")
   compress("${doc}/changelog")
   file(WRITE "${doc}/changelog.Debian"
-    "heed (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n"
+    "heed (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) "
+    "unstable; urgency=medium\n\n"
     "  * Packaged by its own build; changelog.gz says what is new.\n\n"
     " -- ${CPACK_DEBIAN_PACKAGE_MAINTAINER}  ${date}\n")
   compress("${doc}/changelog.Debian")
