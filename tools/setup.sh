@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Package names are those of Debian 12 and 13.
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
   liblua5.4-dev libopenblas-openmp-dev libjansson-dev libutf8proc-dev
-  libpng-dev libjpeg62-turbo-dev libedit-dev)
+  libpng-dev libjpeg62-turbo-dev libzip-dev libedit-dev)
 # The fonts show what pictures are labelled with: the living scripts; Chinese,
 # Japanese and Korean; emoji.
 demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox
@@ -68,6 +68,7 @@ is_here() {
     libutf8proc-dev) has_library libutf8proc ;;
     libpng-dev) has_library libpng ;;
     libjpeg62-turbo-dev) has_library libjpeg ;;
+    libzip-dev) has_library libzip ;;
     libedit-dev) has_library libedit ;;
     lua-argparse) has_module argparse ;;
     lua-cjson) has_module cjson ;;
