@@ -13,6 +13,8 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
 demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox
   fonts-noto-core fonts-wqy-microhei fonts-noto-color-emoji)
 test_packages=("${demo_packages[@]}" lua-busted lua-check)
+# What tests readers of files with any bytes, from clang's libFuzzer.
+fuzz_packages=(clang libomp-dev)
 # What tests pages in a browser: more to load than all the others together.
 browser_packages=(chromium-driver lua-socket)
 
@@ -76,6 +78,8 @@ is_here() {
     lua-busted) has_module busted ;;
     lua-check) command -v luacheck ;;
     lua-socket) has_module socket ;;
+    libomp-dev) echo 'int main(void) { return 0; }' |
+      clang -fopenmp -x c -o /dev/null - ;;
     gnuplot-nox) command -v gnuplot ;;
     fonts-noto-core) has_characters e9 3b1 416 5d0 645 915 e01 ;;
     fonts-wqy-microhei) has_characters 4e2d 3042 d55c ;;
