@@ -257,7 +257,7 @@ local function draw(o, log, heads, weights)
   local function write(what, kind, values, options)
     options.file = o.path(("%s-%s.png"):format(NAME, what))
     plot[kind](values, options)
-    print("picture: " .. options.file)
+    print("written: " .. options.file)
   end
   if #log.step > 0 then
     write("loss", "lines", {x = log.step, y = log.loss}, {ylog = true,

@@ -304,7 +304,7 @@ local function draw(o, cells, name, title, ylabel, column)
   local file <const> = o.path(NAME .. "-" .. name .. ".png")
   plot.lines(series, {xlog = true, ylog = true, title = title,
     xlabel = "length T of the sequence", ylabel = ylabel, file = file})
-  print("picture: " .. file)
+  print("written: " .. file)
 end
 
 -- -- what it costs ------------------------------------------------------------
@@ -327,7 +327,7 @@ local function show_sharpness(o)
   plot.heatmaps({{soft[1][1], linear[1][1]}}, {titles = {"softmax", "linear"},
     title = "Weights of queries that equal the keys", xlabel = "keys",
     ylabel = "queries", vmin = 0, vmax = 1, cmap = "Reds", file = file})
-  print("picture: " .. file)
+  print("written: " .. file)
 end
 
 -- -- all together -------------------------------------------------------------

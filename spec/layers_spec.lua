@@ -40,6 +40,7 @@ local lua_layers <const> = {
   help = { "nn", "optim", "models", "data", "text" },
   script = { "nn", "optim", "models", "data", "text", "plot", "progress" },
   train = { "models", "data", "text", "plot" },
+  testing = { "nn", "optim", "models", "data", "text", "train", "progress" },
   metrics = { "nn", "optim", "models", "data", "plot", "train" },
 }
 

@@ -240,7 +240,7 @@ describe("progress", function()
     error_of({total = 1, size = 2}, 'progress: unknown option "size"; known: '
       .. "clock, file, isatty, title, total, utf8, width")
     error_of({total = 1, width = 0.5},
-      "progress: width must be a whole number of at least 2, got 0.5")
+      "progress: width must be a whole number from 2 to 10000, got 0.5")
     local p = new {plain = true}
     assert.has_error(function() p.bar:update("x") end,
       'update: done must be a number, got "x"')

@@ -5,7 +5,9 @@
  * gives the caller one reference, to be given up with heed_tensor_drop.
  * A function that fails returns NULL or false and leaves a message in
  * heed_error(), which belongs to the calling thread until its next failure.
- * A tensor, and what it is connected to, belongs to one thread at a time.
+ * A tensor, and what it is connected to, belongs to one thread at a time;
+ * threads with tensors of their own may compute at once. examples/c shows how
+ * it all goes together.
  */
 #ifndef HEED_H
 #define HEED_H
@@ -23,6 +25,14 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The version of this header; the library's own is heed_version(). */
+#define HEED_VERSION_MAJOR 0
+#define HEED_VERSION_MINOR 1
+#define HEED_VERSION_PATCH 0
+
+/* "0.1.0". Before 1.0, releases of one MINOR are compatible. */
+HEED_API const char *heed_version(void);
 
 typedef struct heed_tensor heed_tensor;
 
@@ -57,21 +67,37 @@ HEED_API void heed_tensor_drop(heed_tensor *t); /* NULL is allowed */
 HEED_API heed_dtype heed_tensor_dtype(const heed_tensor *t);
 HEED_API int heed_tensor_ndim(const heed_tensor *t);
 HEED_API int64_t heed_tensor_size(const heed_tensor *t, int dim);
+/* Of all elements, without gaps: the room that heed_tensor_read needs. */
+HEED_API size_t heed_tensor_bytes(const heed_tensor *t);
 /* Copies every element, row-major, in the tensor's own dtype. */
 HEED_API bool heed_tensor_read(heed_tensor *t, void *data, size_t bytes);
 
 /* Runs the op `name` on `nin` inputs (NULL for an optional one left out);
-   attributes keep their defaults, or are given as "dim=0, keepdim=true" with
-   axes counted from 0. Writes up to `nout` results, returns how many the op
-   has, or -1. */
+   attributes (NULL: none) keep their defaults, or are given as "dim=0,
+   keepdim=true" with axes counted from 0. src/ops/ops.def lists the ops: the
+   inputs are those of the parameters that are tensors or operands, in order; a
+   number for an operand is a tensor without dimensions. Writes `nout` results,
+   NULL behind the last one and on failure; returns how many the op has, or
+   -1. */
 HEED_API int heed_run(const char *name, heed_tensor *const *in, int nin,
                       const char *attributes, heed_tensor **out, int nout);
 
 /* Gradients: mark leaves, run ops, then backward from a result. `gradient`
-   is NULL for a result with one element. */
+   is NULL for a result with one element. A second walk adds to what the
+   leaves have, unless that is cleared. */
 HEED_API bool heed_tensor_require(heed_tensor *t, bool requires_grad);
 HEED_API bool heed_tensor_backward(heed_tensor *t, heed_tensor *gradient);
 HEED_API heed_tensor *heed_tensor_grad(const heed_tensor *t); /* or NULL */
+HEED_API void heed_tensor_clear_grad(heed_tensor *t);
+
+/* Are ops of this thread recorded for gradients? They are, until it is
+   switched off: to change leaves in place, or to save time and memory.
+   Returns what it was. */
+HEED_API bool heed_grad_mode(bool on);
+HEED_API bool heed_grad_enabled(void);
+
+/* Seeds the random numbers of this thread. */
+HEED_API void heed_manual_seed(uint64_t seed);
 
 HEED_API void heed_set_num_threads(int n); /* at least 1 */
 HEED_API int heed_get_num_threads(void);

@@ -12,7 +12,10 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
 # Japanese and Korean; emoji.
 demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox
   fonts-noto-core fonts-wqy-microhei fonts-noto-color-emoji)
-test_packages=("${demo_packages[@]}" lua-busted lua-check)
+# cmark-gfm turns the pages of docs/ into HTML, lua-expat checks it.
+docs_packages=(cmark-gfm)
+test_packages=("${demo_packages[@]}" "${docs_packages[@]}" lua-busted lua-check
+  lua-expat tmux)
 # What tests readers of files with any bytes, from clang's libFuzzer.
 fuzz_packages=(clang libomp-dev)
 # What tests pages in a browser: more to load than all the others together.
@@ -74,6 +77,7 @@ is_here() {
     libedit-dev) has_library libedit ;;
     lua-argparse) has_module argparse ;;
     lua-cjson) has_module cjson ;;
+    lua-expat) has_module lxp ;;
     lua-filesystem) has_module lfs ;;
     lua-busted) has_module busted ;;
     lua-check) command -v luacheck ;;

@@ -11,24 +11,40 @@ check.NONE = setmetatable({}, {__name = "none"})
 
 local home <const> = debug.getinfo(1, "S").source:match("^(.*)check%.lua$")
 
---- Is the source of a function (`debug.getinfo`) one of heed's Lua files?
+-- What stands between heed and those who use it: sources that begin so.
+local between <const> = {}
+
+--- Lets errors point past the files whose sources begin with `prefix`, as those
+-- of a library that calls heed for the user.
+function check.pass_over(prefix) between[prefix] = true end
+
+--- Is the source of a function (`debug.getinfo`) one of heed's Lua files, or
+-- one to be passed over?
 function check.is_own(source)
-  return home ~= nil and source:sub(1, #home) == home
+  if home ~= nil and source:sub(1, #home) == home then return true end
+  for prefix in next, between do
+    if source:sub(1, #prefix) == prefix then return true end
+  end
+  return false
+end
+
+--- Returns the first line outside of heed's Lua files that is being run, as
+-- `debug.getinfo` has it; nil when there is none.
+function check.caller()
+  local level = 2
+  local info = debug.getinfo(level, "Sl")
+  while info and (info.currentline <= 0 or check.is_own(info.source)) do
+    level = level + 1
+    info = debug.getinfo(level, "Sl")
+  end
+  return info
 end
 
 --- Raises a message, formatted like `string.format`.
 function check.fail(format, ...)
-  local level, where = 2, ""
-  local info = debug.getinfo(level, "Sl")
-  while info do
-    if info.currentline > 0 and not check.is_own(info.source) then
-      where = ("%s:%d: "):format(info.short_src, info.currentline)
-      break
-    end
-    level = level + 1
-    info = debug.getinfo(level, "Sl")
-  end
-  error(where .. format:format(...), 0)
+  local info = check.caller()
+  local where = info and ("%s:%d: "):format(info.short_src, info.currentline)
+  error((where or "") .. format:format(...), 0)
 end
 
 local fail <const> = check.fail

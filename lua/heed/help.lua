@@ -256,11 +256,22 @@ heed: tensors, gradients and attention for Lua.
 
 Parts: heed (tensors and their functions), heed.nn, heed.nn.functional (F),
 heed.nn.init, heed.optim, heed.train, heed.metrics, heed.data, heed.text,
-heed.image, heed.plot, heed.models, heed.autograd, heed.linalg, heed.script.
+heed.image, heed.plot, heed.models, heed.autograd, heed.linalg, heed.script,
+heed.testing.
 ]]
 
 local function plain(text) return text end
 local function bold(text) return "\27[1m" .. text .. "\27[0m" end
+
+--- Returns the entry of a function or class, or of the name of one, as
+-- `entries` gives it; nil if there is none.
+-- @param what a value, or text: `"softmax"`, `"nn.Linear"`
+-- @treturn ?table
+-- @usage assert(heed.help.entry(heed.nn.Linear).path == "heed.nn.Linear")
+function help.entry(what)
+  if type(what) == "string" then return named(what)[1] end
+  return path_of(what)
+end
 
 --- Returns the help on something as text.
 -- @param[opt] what a function, class or part of heed, or text: a name such as

@@ -9,7 +9,8 @@
 -- The functions of this table are the ops of the op table (`heed.core`) and
 -- what is written here; the parts `nn`, `optim`, `data`, `text`, `image`,
 -- `plot`, `models`, `progress`, `train`, `metrics`, `script`, `help`,
--- `autograd`, `linalg` and the function `einsum` load when they are first used.
+-- `testing`, `autograd`, `linalg` and the function `einsum` load when they are
+-- first used.
 
 local core = require "heed.core"
 
@@ -97,9 +98,11 @@ local parts <const> = {
   autograd = true, linalg = true, einsum = true, nn = true, optim = true,
   data = true, text = true, image = true, plot = true, models = true,
   progress = true, train = true, metrics = true, script = true, help = true,
+  testing = true,
 }
 
 return setmetatable(heed, {
+  parts = parts, -- for completion
   __index = function(self, key)
     if not parts[key] then return nil end
     local part = require("heed." .. key)

@@ -70,7 +70,7 @@ describe("examples/adaptive_span.lua", function()
   it("writes its pictures and says where", function()
     for _, what in ipairs(PICTURES) do
       local path = ("%s/adaptive_span-%s.png"):format(folder, what)
-      assert.matches("picture: " .. path .. "\n", out, 1, true)
+      assert.matches("written: " .. path .. "\n", out, 1, true)
       local file = assert(io.open(path, "rb"))
       assert.equal("\137PNG", file:read(4))
       file:close()

@@ -97,7 +97,7 @@ describe("examples/linear_attention.lua", function()
   it("writes its pictures and says where", function()
     for _, what in ipairs {"weights", "time", "memory"} do
       local path = ("%s/linear_attention-%s.png"):format(folder, what)
-      assert.matches("picture: " .. path .. "\n", out, 1, true)
+      assert.matches("written: " .. path .. "\n", out, 1, true)
       local file = assert(io.open(path, "rb"))
       assert.equal("\137PNG", file:read(4))
       file:close()

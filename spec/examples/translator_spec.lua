@@ -1,5 +1,6 @@
 local command = require "spec.host.command"
 local heed = require "heed"
+local lfs = require "lfs"
 
 -- Twelve sentences of one form: enough for a run of a few steps.
 local function corpus()
@@ -19,10 +20,12 @@ end
 local SIZES <const> = {"--vocab", "330", "--d-model", "16", "--heads", "2",
   "--layers", "1", "--ff", "32", "--batch", "4", "--max-length", "24"}
 
+local out <const> = os.tmpname() .. ".d" -- the folder of the pictures
+
 -- Runs the example with the sizes above and more arguments.
 local function run(...)
-  local arguments = {"examples/translator.lua"}
-  table.move(SIZES, 1, #SIZES, 2, arguments)
+  local arguments = {"examples/translator.lua", "--out", out}
+  table.move(SIZES, 1, #SIZES, 4, arguments)
   for _, argument in ipairs {...} do arguments[#arguments + 1] = argument end
   return command.heed(arguments)
 end
@@ -50,6 +53,8 @@ describe("examples/translator.lua", function()
 
   teardown(function()
     for _, path in ipairs(files) do os.remove(path) end
+    for name in lfs.dir(out) do os.remove(out .. "/" .. name) end
+    lfs.rmdir(out)
   end)
 
   local function write(content)
@@ -59,22 +64,66 @@ describe("examples/translator.lua", function()
   end
 
   it("trains, measures and shows what it learned", function()
-    local picture = os.tmpname() .. ".svg"
-    files[#files + 1] = picture
-    local code, out, err = run("--data", data, "--test", test, "--epochs",
-      "2", "--picture", picture)
+    local code, said, err = run("--data", data, "--test", test, "--epochs",
+      "2")
     assert.equal("", err)
     assert.equal(0, code)
     for _, pattern in ipairs {
-      "12 pairs, %d+ tokens, %d+ parameters, 6 steps", "training",
+      "12 pairs, %d+ tokens, %d+ parameters, 6 steps",
+      "scores %[2 %d+ %d+%]; another last token moves those before it by 0\n",
       "trained on %d+ tokens in [%d.]+ s: %d+ tokens/s",
-      "BLEU [%d.]+ on 2 sentences %(greedy", "source      The cat eats%.",
+      "BLEU [%d.]+, chrF [%d.]+ on 2 sentences %(greedy",
+      "source      The cat eats%.",
       "reference   Le chat mange%. | La chatte mange%.", "translation ",
       "What each word attended to",
     } do
-      assert.matches(pattern, out)
+      assert.matches(pattern, said)
     end
-    assert.is_true(exists(picture))
+    for _, what in ipairs {"training", "attention"} do
+      local path = out .. "/translator-" .. what .. ".png"
+      assert.matches(path, said, 1, true)
+      assert.is_true(exists(path))
+    end
+  end)
+
+  it("knows as much before training as chance does", function()
+    -- ln V + 1/2, where V is the number of tokens
+    local _, said = run("--data", data, "--test", test, "--steps", "1")
+    local tokens = tonumber(said:match "(%d+) tokens")
+    local loss = tonumber(said:match "before training: loss ([%d.]+)")
+    assert.near(math.log(tokens) + 0.5, loss, 0.5)
+  end)
+
+  it("trains on the sentences that ship with it", function()
+    local code, said = run("--max-length", "64", "--vocab", "400",
+      "--steps", "2")
+    assert.equal(0, code)
+    assert.matches("everyday-en-fr.train.tsv: 2512 pairs", said, 1, true)
+    assert.matches("on 148 sentences", said, 1, true)
+  end)
+
+  it("holds sentences out when there is no test", function()
+    local code, said = run("--data", data, "--epochs", "1")
+    assert.equal(0, code)
+    assert.matches("\n11 pairs, ", said)
+    assert.matches("on 1 sentences", said, 1, true)
+  end)
+
+  it("exports the batches that it trains on", function()
+    local path = out .. "/run.st"
+    assert.equal(0, (run("--data", data, "--test", test, "--epochs", "2",
+      "--export", path)))
+    local tensors, metadata = heed.load_safetensors(path)
+    assert.matches('"steps":6', metadata.config, 1, true)
+    -- each epoch has each of the 12 sentences once
+    local rows = tensors.batches:totable()
+    for epoch = 0, 1 do
+      local seen = table.move(rows, 12 * epoch + 1, 12 * epoch + 12, 1, {})
+      table.sort(seen)
+      assert.same({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, seen)
+    end
+    assert.same({0, 4, 8, 12, 16, 20, 24},
+      tensors["batch_offsets"]:totable())
   end)
 
   it("translates the same twice, and as it was saved", function()
@@ -101,25 +150,25 @@ describe("examples/translator.lua", function()
 
   it("counts and reports bad lines", function()
     local path = write(corpus() .. "\nno tab here\n\xff\xfe\tx\n")
-    local code, out = run("--data", path, "--test", test, "--steps", "1")
+    local code, said = run("--data", path, "--test", test, "--steps", "1")
     assert.equal(0, code)
     assert.matches("12 pairs; lines left out: 1 empty (first: line 13), 1 "
-      .. "malformed (first: line 14), 1 invalid utf8 (first: line 15)", out,
+      .. "malformed (first: line 14), 1 invalid utf8 (first: line 15)", said,
       1, true)
   end)
 
   it("leaves out pairs that are longer than the positions", function()
     local path = write(corpus() .. ("long "):rep(40) .. "\tlong\n")
-    local _, out = run("--data", path, "--test", test, "--steps", "1")
-    assert.matches("1 pairs left out: longer than 24 tokens", out, 1, true)
+    local _, said = run("--data", path, "--test", test, "--steps", "1")
+    assert.matches("1 pairs left out: longer than 24 tokens", said, 1, true)
   end)
 
   it("explains its options", function()
-    local code, out = run("--help")
+    local code, said = run("--help")
     assert.equal(0, code)
     for _, name in ipairs {"--data", "--beam", "--seed", "--threads",
-        "--save", "--load", "--translate"} do
-      assert.matches(name, out, 1, true)
+        "--save", "--load", "--translate", "--out"} do
+      assert.matches(name, said, 1, true)
     end
   end)
 
@@ -170,12 +219,13 @@ describe("examples/translator.lua", function()
   fails("a model of another kind", function()
     return {"--load", "spec/golden/op_abs.safetensors", "--translate", "a"}
   end, "format must be \"heed.translation.1\", got nil")
-  fails("nothing to do", function() return {} end, "nothing to do")
+  fails("a folder that cannot be made",
+    function() return {"--out", data .. "/pictures"} end,
+    "cannot make the folder .*/pictures: ")
 
   it("overwrites nothing when it fails", function()
     local path = write "precious"
-    local code = run("--data", "/nowhere/fra.txt", "--save", path,
-      "--picture", path)
+    local code = run("--data", "/nowhere/fra.txt", "--save", path)
     assert.equal(1, code)
     local file = io.open(path)
     assert.equal("precious", file:read("a"))
@@ -183,9 +233,9 @@ describe("examples/translator.lua", function()
   end)
 
   it("says at once when the model cannot be written", function()
-    local code, out, err = run("--data", data, "--save", "/nowhere/m.st")
+    local code, said, err = run("--data", data, "--save", "/nowhere/m.st")
     assert.equal(1, code)
-    assert.equal("", out)
+    assert.equal("", said)
     assert.equal("translator: cannot write /nowhere/m.st: No such file or "
       .. "directory\n", err)
   end)

@@ -47,6 +47,13 @@ describe("the options of heed", function()
     assert.matches("^heed %d+%.%d+%.%d+  Lua 5%.4%.%d+\n$", out)
   end)
 
+  it("print with --version what heed computes with", function()
+    local code, out = heed({ "--version" }, "print(1)")
+    assert.equal(0, code)
+    assert.matches("^heed %d+%.%d+%.%d+  Lua 5%.4\nOpenBLAS %S+, kernels for "
+      .. "%w+\ninstruction set %w+, %d+ threads\n$", out)
+  end)
+
   it("turn warnings on with -W", function()
     local _, _, quiet = heed({ "-e", "warn('hi')" })
     local _, _, loud = heed({ "-W", "-e", "warn('hi')" })
@@ -72,7 +79,7 @@ describe("the options of heed", function()
   end)
 
   it("are refused by name when heed has no such option", function()
-    for _, option in ipairs({ "-x", "-ix", "-E1", "--version" }) do
+    for _, option in ipairs({ "-x", "-ix", "-E1", "--versions" }) do
       local code, out, err = heed({ option })
       assert.equal(1, code)
       assert.equal("", out)
@@ -202,6 +209,117 @@ describe("an error in heed", function()
     os.remove(name)
     assert.equal(1, code)
     assert.equal("", out)
+  end)
+end)
+
+describe("heed --strict", function()
+  local function strict(code)
+    return heed({ "--strict", "-e", code })
+  end
+
+  it("fails where a global is read that was never set", function()
+    local code, _, err = strict("print(nothing)")
+    assert.equal(1, code)
+    assert.matches("^heed: %(command line%):1: strict: there is no global "
+      .. "nothing\n", err)
+  end)
+
+  it("fails where a function sets a new global", function()
+    local code, _, err = strict("local function f()\nfresh = 1\nend\nf()")
+    assert.equal(1, code)
+    assert.matches("^heed: %(command line%):2: strict: the new global fresh "
+      .. "is set inside a function; is it to be local%?\n", err)
+  end)
+
+  it("lets chunks set globals, and functions change them", function()
+    gives("2\tnil\tnil\n", { "--strict", "-e", "a, b = 1, nil "
+      .. "(function() a = 2 end)() print(a, b, rawget(_G, 'c'))" })
+  end)
+
+  it("holds for scripts, and lets heed's parts load", function()
+    local name = command.file("local heed = require 'heed' "
+      .. "print(heed.nn and heed.plot and heed.train and 'loaded')")
+    gives("loaded\n", { "--strict", name })
+    os.remove(name)
+  end)
+end)
+
+describe("heed doctor", function()
+  it("reports on each thing, and ends with a verdict", function()
+    local code, out, err = heed({ "doctor" })
+    assert.equal("", err)
+    local slow = out:find("\nslow ", 1, true) ~= nil
+    assert.equal(slow and 1 or 0, code)
+    assert.matches(slow and "\nSomething is slow; see above.\n$"
+      or "\nAll is well.\n$", out)
+    for _, word in ipairs { "Lua 5.4", "OpenBLAS", " threads on ", "GB/s",
+      "Gflop/s", "gnuplot", "terminal" } do
+      assert.matches(word, out, 1, true)
+    end
+  end)
+
+  it("tells a kernel that is too old for the processor", function()
+    if not heed({ "-e", [[
+        local isa = require("heed.core").config().isa
+        os.exit(isa == "avx2" or isa == "avx512")]] }) then return end
+    local code, out = shell("OPENBLAS_CORETYPE=Prescott "
+      .. quote(command.program) .. " doctor")
+    if out:find("kernels for Prescott", 1, true) then
+      assert.equal(1, code)
+      assert.matches("\nslow  OpenBLAS [^\n]*Prescott[^\n]*\n"
+        .. "        This OpenBLAS does not know the processor", out)
+    end
+  end)
+
+  it("tells threads that wait for one another", function()
+    local code, out = shell("OMP_NUM_THREADS=200 OMP_THREAD_LIMIT=200 "
+      .. quote(command.program) .. " doctor")
+    if out:find("200 threads on", 1, true) then
+      assert.equal(1, code)
+      assert.matches("\nslow  200 threads on", out, 1, true)
+    end
+  end)
+
+  it("is a script where there is one of this name", function()
+    local _, out = shell("cd $(mktemp -d) && echo 'print(7)' >doctor && "
+      .. quote(command.program:gsub("^([^/])", os.getenv("PWD") .. "/%1"))
+      .. " doctor")
+    assert.equal("7\n", out)
+  end)
+end)
+
+describe("coroutines in heed", function()
+  it("are as in lua5.4: results, errors and their places", function()
+    local code = [[
+      local wrap, resume = coroutine.wrap, coroutine.resume
+      local co = coroutine.create(function(a) local b = coroutine.yield(a + 1)
+        error({b}) end)
+      print(resume(co, 1)) local ok, e = resume(co, 5) print(ok, e[1])
+      print(resume(co))
+      print(pcall(wrap(function() error("x") end)))
+      print(pcall(wrap(function() error("x", 0) end)))
+      local f = wrap(function() return 1, 2 end)
+      print(f()) print(pcall(function() return (f()) end))
+      print(select(2, pcall(resume, 1)):match "^bad argument #1")
+      print(select(2, pcall(wrap, 1)):match "^bad argument #1")
+      local g = wrap(function() local t <close> = setmetatable({}, {__close =
+        function() print "closed" end}) error "y" end)
+      print(pcall(function() return (g()) end))
+      for i in wrap(function() for i = 1, 3 do coroutine.yield(i) end end) do
+        io.write(i, " ") end print(coroutine.status(co))]]
+    local _, expected = shell("lua5.4 -", code)
+    local status, got, err = heed({ "-" }, code)
+    assert.equal("", err)
+    assert.equal(0, status)
+    assert.equal(expected, got)
+  end)
+
+  it("stop at an interrupt", function()
+    local code, out = heed({ "-e", "print(coroutine.resume(coroutine.create("
+      .. "function() io.popen('kill -INT $PPID'):close() while true do end "
+      .. "end))) print('after')" })
+    assert.equal(0, code)
+    assert.matches("^false\t[^\n]*interrupted!\nafter\n$", out)
   end)
 end)
 

@@ -221,6 +221,17 @@ describe("Translation", function()
     assert.is_string(heed.plot.attention_html(a.attentions))
   end)
 
+  it("shows the attention of a translation that fills the positions",
+    function()
+      -- a model that never ends: what it says spells more bytes than it has
+      -- positions
+      local t = translation()
+      heed.no_grad(function() t.model.head.bias[t.tokenizer.eos] = -1e4 end)
+      local a = t:attention("a cat")
+      assert.equal(12, #a.target)
+      assert.same({12, #a.source}, a.weights.shape)
+    end)
+
   it("refuses a text with more tokens than positions", function()
     assert.matches("^translate: texts%[2%] has %d+ tokens, more than the 12 "
       .. "positions of this model: ", fault(translation().translate,

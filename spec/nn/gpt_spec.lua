@@ -188,6 +188,32 @@ describe("GPT.generate", function()
       {max_new_tokens = 0}):totable())
   end)
 
+  it("gives each new column as soon as it is there", function()
+    local model, seen = gpt(), {}
+    local start = heed.tensor {{3}, {5}}
+    local all = model:generate(start, {max_new_tokens = 4,
+      generator = heed.Generator(2),
+      on_token = function(column)
+        assert.same({2, 1}, column.shape)
+        seen[#seen + 1] = column
+      end})
+    assert.equal(4, #seen)
+    assert.same(all[{{}, {2, 5}}]:totable(), heed.cat(seen, 2):totable())
+  end)
+
+  it("sees no more than its window, as without a cache", function()
+    local model = loud(gpt {position = "rotary"}):eval()
+    local all = ids
+    for _ = 1, 6 do
+      local logits = model(all, {window = 3}):select(2, -1)
+      all = heed.cat({all, logits:argmax(-1, true)}, 2)
+    end
+    assert.same(all:totable(), model:generate(ids,
+      {greedy = true, max_new_tokens = 6, window = 3}):totable())
+    assert.are_not.same(all:totable(), model:generate(ids,
+      {greedy = true, max_new_tokens = 6, window = 1}):totable())
+  end)
+
   it("leaves the model as it was", function()
     local model = gpt {dropout = 0.5}
     model:generate(ids, {max_new_tokens = 2})
@@ -209,6 +235,10 @@ describe("GPT.generate", function()
       said(ids, {top_p = 2}))
     assert.equal("GPT:generate: top_k must be an integer of at least 1, got 0",
       said(ids, {top_k = 0}))
+    assert.equal("GPT:generate: window must be an integer of at least 1, "
+      .. "got 0", said(ids, {window = 0}))
+    assert.equal("GPT:generate: on_token must be a function, got 3",
+      said(ids, {on_token = 3}))
     assert.equal("GPT:generate: ids [1 0] must have at least one position",
       said(heed.zeros({1, 0}, "int64")))
   end)

@@ -4,5 +4,6 @@
 local close = require "spec.support.close"
 
 return function(got, want, limit)
-  close.check("numbers", got, want, {atol = limit or 1e-5})
+  local text = close.difference(got, want, {atol = limit or 1e-5})
+  if text then error(text, 2) end
 end

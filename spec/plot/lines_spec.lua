@@ -425,7 +425,15 @@ describe("plot.lines", function()
     {"keys[1] \"f1\" is in no record of the history; known: epoch, loss, "
       .. "valid.loss", {{epoch = 1, loss = 2, valid = {loss = 3}}},
       {keys = {"f1"}}},
-    {"height must be an integer of at least 2, got 1", {1}, {height = 1}},
+    {"height must be a whole number from 2 to 10000, got 1", {1}, {height = 1}},
+    {"height must be a whole number from 2 to 10000, got 1e+300", {1},
+      {height = 1e300}},
+    {"series[2] of the history must be a table, got 3",
+      {{epoch = 1, loss = 2}, 3}},
+    {"series[2].epoch of the history must be a number, got nil",
+      {{epoch = 1, loss = 2}, {loss = 2}}},
+    {"series[1].valid of the history must be a table, got 3",
+      {{epoch = 1, loss = 2, valid = 3}}},
     {"file \"x.gif\" must end in .svg, .png or .pdf", {1}, {file = "x.gif"}},
   }
   for _, one in ipairs(errors) do

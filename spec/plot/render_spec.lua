@@ -233,6 +233,8 @@ describe("an error of a picture", function()
       {col_labels = {"a", "b", "c"}}},
     {"col_labels[1] must be a string or a number, got a table", {{1}},
       {col_labels = {{}}}},
+    {"row_labels must be a table or false, got true", {{1}},
+      {row_labels = true}},
     {"title must be a string, got 7", {{1}}, {title = 7}},
     {"row_labels must be a table or a boolean, got \"a\"", {{1}},
       {row_labels = "a"}},
@@ -244,8 +246,25 @@ describe("an error of a picture", function()
       {cmap = "jet"}},
     {"vmin 2 must be below vmax 1", {{1}}, {vmin = 2, vmax = 1}},
     {"vmax must be finite, got inf", {{1}}, {vmax = math.huge}},
-    {"width must be a whole number of at least 2, got 1", {{1}}, {width = 1}},
+    {"width must be a whole number from 2 to 10000, got 1", {{1}}, {width = 1}},
   }
+  it("is clear about a table that holds itself", function()
+    local ring = {}
+    ring[1] = ring
+    assert.has_error(function() plot.show(ring) end,
+      "show: matrix element [1][1] must be a number, got a table")
+  end)
+
+  it("is clear about a closed tensor", function()
+    local closed
+    do
+      local x <close> = heed.ones(2, 2)
+      closed = x
+    end
+    assert.has_error(function() plot.heatmap(closed) end, "heatmap: matrix "
+      .. "must be a table of rows or a tensor [rows cols], got a closed tensor")
+  end)
+
   for _, case in ipairs(cases) do
     it("reads: " .. case[1], function()
       assert.has_error(function() plot.render(case[2], case[3]) end,

@@ -11,16 +11,19 @@ describe("close.check", function()
     close.check("x", 2, heed.tensor(2))
   end)
 
-  it("names the worst place and both values", function()
-    assert.same("x: 2 of 4 numbers are off, most at [2 1]: got 5, want 3 "
-      .. "(atol 1e-06, rtol 1e-05)",
+  it("names what is compared, the worst place and both values", function()
+    assert.matches("^x: tensors_close: 2 of 4 elements differ\n"
+      .. "  got float32 %[2 2%], want list %[2 2%]\n"
+      .. "  worst at %[2 1%]: got 5, want 3, ",
       message("x", heed.tensor { { 1, 2.5 }, { 5, 4 } },
         { { 1, 2 }, { 3, 4 } }))
   end)
 
-  it("tells shapes apart", function()
-    assert.same("x: got shape [2], want [1 2]",
+  it("tells shapes apart, but not dtypes", function()
+    assert.same("x: tensors_close: the shapes differ\n"
+      .. "  got list [2], want list [1 2]",
       message("x", { 1, 2 }, { { 1, 2 } }))
+    close.check("x", heed.tensor { 1, 0 }, heed.tensor { true, false })
   end)
 
   it("takes equal infinities, and no NaN", function()

@@ -4,5 +4,5 @@
 return function(f, ...)
   local ok, text = pcall(f, ...)
   assert(not ok, "no error was raised")
-  return (text:gsub("^[^:]*:%d+: ", ""))
+  return (tostring(text):gsub("^[^:]*:%d+: ", ""))
 end

@@ -254,7 +254,19 @@ describe("fit", function()
     assert.same({"epoch 1/2 100%  loss 0.5  0:00\n",
       "epoch 2/2 100%  loss 0.5  0:00\n",
       "goes on from " .. path .. ", behind step 2\n"},
-      {lines[1], lines[#lines - 1], lines[#lines]})
+      {lines[2], lines[#lines - 1], lines[#lines]})
+  end)
+
+  it("shows how far it is in a list that a function returned", function()
+    local lines = {}
+    local o = options {epochs = 1, progress = {write = function(self, ...)
+      lines[#lines + 1] = table.concat {...}
+      return self
+    end}}
+    o.data = function() return {heed.ones(1, 3), heed.ones(1, 3)} end
+    o.loss = function(model) return (model.bias * 0 + 0.5):sum() end
+    train.fit(o)
+    assert.matches("^epoch 1/1  50%%  loss 0%.5", lines[1])
   end)
 end)
 

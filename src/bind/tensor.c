@@ -2,8 +2,11 @@
  * tensor - the userdata of tensors: looking, fields, memory.
  * Layer: binding. Read first: bind.h.
  */
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -13,51 +16,112 @@
 #include "core/family.h"
 #include "core/node.h"
 
-/* When Lua's collector is to run, which does not see what hangs on boxes. */
+/* When Lua's collector is to run, which does not see what hangs on boxes: one
+   for each thread that runs Lua. A state, and what it holds, may move on to
+   another thread, so a watch outlives its own: the next thread takes it over.
+ */
 typedef struct watch {
   /* Bytes that only boxes keep alive: garbage, once their boxes are. After a
      backward pass that is nearly all of its activations. */
-  int64_t bytes, bytes_after; /* now, and as of the last collection */
+  heed_watch_count bytes;
+  int64_t bytes_after; /* as of the last collection */
   /* boxes filled since the last collection of tiny ones, and their bytes */
   int64_t tiny, tiny_bytes;
   lua_State *last, *main; /* that ran last, and the main one of it */
-  struct life *alive;     /* the Lua states there are, for relief() */
   bool relieving;
+  struct watch *next; /* of those that no thread has */
 } watch;
-static _Thread_local watch watched;
+static _Thread_local watch *mine;
 
 /* A Lua state that has not been closed: a userdata in its registry. What ran
-   last may be a dead coroutine by now, or in a state that is gone. */
+   last may be a dead coroutine by now, or in a state that is gone, or with
+   another thread. */
 typedef struct life {
   lua_State *main;
+  watch *_Atomic runner; /* of the thread that it ran in last */
   struct life *next;
 } life;
+static const char life_key;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both lists */
+static watch *idle;
+static life *alive;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t watch_key;
+
+static void give_back(void *own) {
+  watch *w = own;
+  mine = NULL;
+  pthread_mutex_lock(&lock);
+  w->next = idle;
+  idle = w;
+  pthread_mutex_unlock(&lock);
+}
+
+static void make_key(void) { pthread_key_create(&watch_key, give_back); }
+
+static watch *take_watch(void) {
+  pthread_once(&once, make_key);
+  pthread_mutex_lock(&lock);
+  watch *w = idle;
+  if (w) idle = w->next;
+  pthread_mutex_unlock(&lock);
+  if (!w) w = calloc(1, sizeof *w);
+  if (!w) return NULL;
+  w->last = w->main = NULL;
+  if (pthread_setspecific(watch_key, w) != 0) {
+    give_back(w);
+    return NULL;
+  }
+  return mine = w;
+}
+
+/* This thread's, or NULL without memory. */
+static inline watch *get_watch(void) { return mine ? mine : take_watch(); }
 
 static int end_life(lua_State *L) {
-  life **at = &watched.alive, *self = lua_touserdata(L, 1);
+  life *self = lua_touserdata(L, 1);
+  pthread_mutex_lock(&lock);
+  life **at = &alive;
   while (*at && *at != self) at = &(*at)->next;
   if (*at) *at = self->next;
+  pthread_mutex_unlock(&lock);
   return 0;
+}
+
+static lua_State *main_of(lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  lua_State *main = lua_tothread(L, -1);
+  lua_pop(L, 1);
+  return main;
 }
 
 static void begin_life(lua_State *L) {
   life *self = lua_newuserdatauv(L, sizeof *self, 0);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-  *self = (life){lua_tothread(L, -1), watched.alive};
-  lua_pop(L, 1);
+  *self = (life){.main = main_of(L)};
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, end_life);
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &watched);
-  watched.alive = self;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &life_key);
+  pthread_mutex_lock(&lock);
+  self->next = alive;
+  alive = self;
+  pthread_mutex_unlock(&lock);
 }
 
-static void note_state(lua_State *L) {
-  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-  watched.main = lua_tothread(L, -1);
+/* The allocation that fails may stand in the midst of an op, so that nothing
+   may be closed but what is garbage. */
+static void relief(void);
+
+static void note_state(lua_State *L, watch *w) {
+  if (!w->last) heed_mem_set_relief(relief);
+  w->main = main_of(L);
+  w->last = L;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &life_key);
+  life *self = lua_touserdata(L, -1);
+  if (self) atomic_store(&self->runner, w);
   lua_pop(L, 1);
-  watched.last = L;
 }
 
 #define COLLECT_FLOOR ((int64_t)32 << 20)
@@ -72,8 +136,7 @@ static void note_state(lua_State *L) {
    script has kept for long, such as a corpus, and finds what the last step
    left behind. Where that does not help (much was kept, or the collector is
    in its incremental mode) all of it is looked at. */
-static void collect(lua_State *L, bool whole) {
-  watch *w = &watched;
+static void collect(lua_State *L, watch *w, bool whole) {
   if (!lua_gc(L, LUA_GCISRUNNING)) return; /* the user has stopped it */
   int64_t before = w->bytes;
   if (!whole) lua_gc(L, LUA_GCSTEP, 0);
@@ -89,8 +152,9 @@ static void collect_tiny(lua_State *L, watch *w) {
 }
 
 void heed_bind_collect(lua_State *L) {
-  watch *w = &watched;
-  if (L != w->last) note_state(L);
+  watch *w = get_watch();
+  if (!w) return;
+  if (L != w->last) note_state(L, w);
   if (w->tiny >= TINY_COUNT) collect_tiny(L, w);
   int64_t grown = w->bytes - w->bytes_after;
   if (grown < 0) w->bytes_after = w->bytes;
@@ -98,18 +162,19 @@ void heed_bind_collect(lua_State *L) {
   /* a quarter of all: then a collection costs little beside the work that
      made them, and memory stays within a quarter of what is in use */
   if (grown < (int64_t)heed_mem_get_stats().used / 4) return;
-  collect(L, false);
+  collect(L, w, false);
 }
 
-/* The allocation that fails may stand in the midst of an op, so that nothing
-   may be closed but what is garbage. */
 static void relief(void) {
-  watch *w = &watched;
-  life *one = w->alive;
-  while (one && one->main != w->main) one = one->next;
-  if (!one || w->relieving) return;
+  watch *w = mine;
+  if (!w || w->relieving) return;
+  pthread_mutex_lock(&lock);
+  life *one = alive;
+  while (one && (one->main != w->main || one->runner != w)) one = one->next;
+  pthread_mutex_unlock(&lock);
+  if (!one) return;
   w->relieving = true;
-  collect(w->main, true);
+  collect(w->main, w, true);
   w->relieving = false;
 }
 
@@ -131,11 +196,12 @@ heed_tensor **heed_bind_box(lua_State *L) {
 }
 
 void heed_bind_fill(heed_tensor **box, heed_tensor *t) {
-  watch *w = &watched;
+  watch *w = get_watch();
   *box = t;
+  heed_tensor_watch(t, w ? &w->bytes : NULL);
+  if (!w) return;
   w->tiny++;
   w->tiny_bytes += (int64_t)t->storage->bytes;
-  heed_tensor_watch(t, &w->bytes);
 }
 
 void heed_bind_push(lua_State *L, heed_tensor *t) {
@@ -392,7 +458,7 @@ static int release(lua_State *L) {
 
 /* Left to the collector while memory is short, see relief. */
 static int close_now(lua_State *L) {
-  return watched.relieving ? 0 : release(L);
+  return mine && mine->relieving ? 0 : release(L);
 }
 
 /* -- fields -- */
@@ -480,7 +546,6 @@ void heed_bind_tensors(lua_State *L) {
       {"__eq", same}, {"__lt", no_order}, {"__le", no_order},
       {"__newindex", set}, {NULL, NULL}};
   begin_life(L);
-  heed_mem_set_relief(relief);
   /* results live shortly and weigh much: made for generations */
   lua_gc(L, LUA_GCGEN, 0, 0);
   luaL_newmetatable(L, HEED_TENSOR);

@@ -3,14 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/error.h"
 #include "core/extra.h"
 #include "core/family.h"
+#include "core/generator.h"
 #include "core/node.h"
+
+const char *heed_version(void) { return HEED_VERSION; }
 
 heed_tensor *heed_tensor_make(heed_dtype dtype, int ndim, const int64_t *size,
                               const void *data) {
   heed_shape shape = {.ndim = ndim};
+  if ((unsigned)dtype >= HEED_NDTYPE) {
+    heed_fail("tensor: %d is no dtype", (int)dtype);
+    return NULL;
+  }
   if (ndim < 0 || ndim > HEED_MAX_DIM) {
     heed_fail("tensor: ndim must be 0..%d, got %d", HEED_MAX_DIM, ndim);
     return NULL;
@@ -32,8 +40,12 @@ int64_t heed_tensor_size(const heed_tensor *t, int dim) {
   return dim >= 0 && dim < t->shape.ndim ? t->shape.dim[dim] : -1;
 }
 
+size_t heed_tensor_bytes(const heed_tensor *t) {
+  return (size_t)heed_tensor_numel(t) * heed_dtype_size(t->dtype);
+}
+
 bool heed_tensor_read(heed_tensor *t, void *data, size_t bytes) {
-  size_t need = (size_t)heed_tensor_numel(t) * heed_dtype_size(t->dtype);
+  size_t need = heed_tensor_bytes(t);
   if (bytes < need)
     return heed_fail("read: %s needs %zu bytes, got room for %zu",
                      heed_tensor_text(t), need, bytes);
@@ -68,8 +80,8 @@ static bool read_attributes(const heed_op *op, const char *text,
   return true;
 }
 
-int heed_run(const char *name, heed_tensor *const *in, int nin,
-             const char *attributes, heed_tensor **out, int nout) {
+static int run(const char *name, heed_tensor *const *in, int nin,
+               const char *attributes, heed_tensor **out, int nout) {
   const heed_op *op = heed_op_find(name);
   if (!op) {
     heed_fail("there is no op called %s", name);
@@ -103,6 +115,13 @@ int heed_run(const char *name, heed_tensor *const *in, int nin,
   return c.nout;
 }
 
+int heed_run(const char *name, heed_tensor *const *in, int nin,
+             const char *attributes, heed_tensor **out, int nout) {
+  int n = run(name, in, nin, attributes, out, nout);
+  for (int k = n < 0 ? 0 : n; k < nout; k++) out[k] = NULL;
+  return n;
+}
+
 bool heed_tensor_require(heed_tensor *t, bool requires_grad) {
   if (!heed_family_sync(t)) return false;
   if (t->node)
@@ -123,4 +142,14 @@ bool heed_tensor_backward(heed_tensor *t, heed_tensor *gradient) {
 heed_tensor *heed_tensor_grad(const heed_tensor *t) {
   heed_tensor *grad = heed_extra_grad(t);
   return grad ? heed_tensor_ref(grad) : NULL;
+}
+
+void heed_tensor_clear_grad(heed_tensor *t) {
+  if (!heed_extra_grad(t)) return;
+  heed_tensor_drop(t->extra->grad);
+  t->extra->grad = NULL;
+}
+
+void heed_manual_seed(uint64_t seed) {
+  heed_generator_seed(heed_generator_default(), seed);
 }

@@ -37,17 +37,26 @@ static heed_node *node_new(const heed_op *op, int inputs, int outputs,
   return n;
 }
 
+/* Behind the nodes before it, of which other threads may have made some. */
+static void number(heed_node *n) {
+  for (int i = 0; i < n->nin; i++) {
+    const heed_node *from = n->in[i].node;
+    if (from && from->number >= next_number) next_number = from->number + 1;
+  }
+  n->number = next_number++;
+}
+
 heed_node *heed_node_make(const char *name, const heed_edge *in, int nin,
                           const heed_attr *attr, const heed_tensor *result) {
   heed_node *n = node_new(heed_op_find(name), nin, 1, attr);
   if (!n) return NULL;
-  n->number = next_number++;
   n->out[0].dtype = result->dtype;
   n->out[0].shape = result->shape;
   for (int i = 0; i < nin; i++) {
     n->in[i] = in[i];
     if (in[i].node) in[i].node->refs++;
   }
+  number(n);
   return n;
 }
 
@@ -109,7 +118,7 @@ bool heed_node_record(heed_call *c) {
   heed_node *n = node_new(c->op, c->nin, c->nout, c->attr);
   if (!n) return false;
   bool ok = record_inputs(c, n) && record_outputs(c, n);
-  n->number = next_number++; /* behind nodes that recording inputs made */
+  number(n); /* behind nodes that recording inputs made */
   for (int k = 0; ok && k < c->nout; k++) {
     heed_tensor *t = c->out[k];
     if (!heed_dtype_is_float(t->dtype)) continue;

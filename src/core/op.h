@@ -166,8 +166,4 @@ void heed_call_trim(heed_call *c);
 heed_tensor *heed_op_run(const char *name, heed_tensor **in, int nin,
                          const heed_attr *attr);
 
-/* May ops record themselves? Per thread; returns the former state. */
-bool heed_grad_mode(bool on);
-bool heed_grad_enabled(void);
-
 #endif

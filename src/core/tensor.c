@@ -31,8 +31,11 @@ static void storage_count(heed_storage *s, int refs, int sole) {
   s->refs += refs;
   s->sole += sole;
   bool is = s->refs > 0 && s->sole == s->refs;
-  if (s->watch && was != is)
-    *s->watch += is ? (int64_t)s->bytes : -(int64_t)s->bytes;
+  if (s->watch && was != is) {
+    int64_t n = atomic_load_explicit(s->watch, memory_order_relaxed);
+    n += is ? (int64_t)s->bytes : -(int64_t)s->bytes;
+    atomic_store_explicit(s->watch, n, memory_order_relaxed);
+  }
   if (s->refs > 0) return;
   char *start = (char *)s - offsetof(block, storage);
   heed_mem_free(start, sizeof(block) + s->bytes);
@@ -122,7 +125,7 @@ bool heed_tensor_is_behind(const heed_tensor *t) {
   return heed_family_behind(t);
 }
 
-void heed_tensor_watch(heed_tensor *t, int64_t *count) {
+void heed_tensor_watch(heed_tensor *t, heed_watch_count *count) {
   if (t->watched) return;
   t->watched = true;
   if (!t->storage->watch) t->storage->watch = count;

@@ -8,6 +8,8 @@
 #ifndef HEED_CORE_TENSOR_H
 #define HEED_CORE_TENSOR_H
 
+#include <stdatomic.h>
+
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "heed.h"
@@ -16,13 +18,18 @@ struct heed_node;
 struct heed_family;
 struct heed_extra;
 
+/* Written by whichever thread has the tensor, so that two may write at once:
+   no value is torn, and a change that is lost does no harm to an estimate. */
+typedef _Atomic int64_t heed_watch_count;
+
 typedef struct heed_storage {
   int refs;  /* tensors that use it */
   int sole;  /* of these, the ones that only their watcher keeps alive */
   uint32_t version; /* counts in-place writes */
   size_t bytes;
   void *data;
-  int64_t *watch; /* the watcher's count of bytes that only it keeps alive */
+  /* the watcher's count of bytes that only it keeps alive, or NULL */
+  heed_watch_count *watch;
 } heed_storage;
 
 /* 192 bytes, three lines of the cache: the order leaves no gaps. */
@@ -58,8 +65,9 @@ heed_tensor *heed_tensor_detach(heed_tensor *t);
 
 /* Takes over the caller's reference as the one of a watcher (the userdata of
    the binding): from now on *count holds, among others, the bytes of this
-   storage whenever nothing but watchers keeps it alive. */
-void heed_tensor_watch(heed_tensor *t, int64_t *count);
+   storage whenever nothing but watchers keeps it alive. It must outlive the
+   storage; NULL counts nothing. */
+void heed_tensor_watch(heed_tensor *t, heed_watch_count *count);
 /* The watcher's end: forgets it and drops the reference. */
 void heed_tensor_unwatch(heed_tensor *t);
 

@@ -4,12 +4,12 @@
  * Ctrl-C cannot raise an error where it arrives: the interpreter may be in
  * the middle of anything. The signal asks the op that may be running to give
  * up, and sets a hook, which raises the error before the next Lua instruction
- * unless an op has failed already.
+ * unless an op has failed already. A hook belongs to one coroutine, so it is
+ * kept in mind which one runs; see coroutine.c.
  */
 #include "host/call.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@
 
 #include "heed.h"
 
-/* the state that a Ctrl-C stops: that of the innermost heed_call */
+/* the coroutine that a Ctrl-C stops: the one that runs */
 static lua_State *volatile running;
 
 static void ask_nobody(void) {}
@@ -38,11 +38,46 @@ static void raise_interrupt(lua_State *L, lua_Debug *where) {
   if (hooks.clear()) luaL_error(L, "interrupted!");
 }
 
+static void stop(lua_State *L) {
+  lua_sethook(L, raise_interrupt,
+              LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
 static void on_interrupt(int number) {
   (void)number;
   hooks.ask();
-  lua_sethook(running, raise_interrupt,
-              LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  stop(running);
+}
+
+void heed_call_switch(lua_State *from, lua_State *to) {
+  if (!running) return; /* no call of ours: nothing to stop */
+  running = to;
+  if (lua_gethook(from) == raise_interrupt) {
+    lua_sethook(from, NULL, 0, 0);
+    stop(to);
+  }
+}
+
+int heed_call_guarded(lua_State *L, int nargs, int nresults, int handler,
+                      bool survives) {
+  /* No restart: a pending read must end. */
+  struct sigaction action, before;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_interrupt;
+  action.sa_flags = survives ? 0 : (int)SA_RESETHAND;
+  sigemptyset(&action.sa_mask);
+  lua_State *outer = running;
+  running = L;
+  sigaction(SIGINT, &action, &before);
+
+  int status = lua_pcall(L, nargs, nresults, handler);
+
+  sigaction(SIGINT, &before, NULL);
+  running = outer;
+  /* a Ctrl-C that came too late for the call is void */
+  if (lua_gethook(L) == raise_interrupt) lua_sethook(L, NULL, 0, 0);
+  hooks.clear();
+  return status;
 }
 
 /* The message handler: turns the error object into what the user reads. */
@@ -61,25 +96,7 @@ int heed_call(lua_State *L, int nargs, int nresults) {
   int function = lua_gettop(L) - nargs;
   lua_pushcfunction(L, describe);
   lua_insert(L, function);
-
-  /* One shot: a second Ctrl-C finds the system's handling and ends a program
-     that does not come back to Lua. No restart: a pending read must end. */
-  struct sigaction action, before;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = on_interrupt;
-  action.sa_flags = (int)SA_RESETHAND;
-  sigemptyset(&action.sa_mask);
-  lua_State *outer = running;
-  running = L;
-  sigaction(SIGINT, &action, &before);
-
-  int status = lua_pcall(L, nargs, nresults, function);
-
-  sigaction(SIGINT, &before, NULL);
-  running = outer;
-  /* a Ctrl-C that came too late for the call is void */
-  if (lua_gethook(L) == raise_interrupt) lua_sethook(L, NULL, 0, 0);
-  hooks.clear();
+  int status = heed_call_guarded(L, nargs, nresults, function, false);
   lua_remove(L, function);
   return status;
 }

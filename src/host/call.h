@@ -5,6 +5,8 @@
 #ifndef HEED_HOST_CALL_H
 #define HEED_HOST_CALL_H
 
+#include <stdbool.h>
+
 #include <lua.h>
 
 /* Prepares a state, so that Ctrl-C also stops what heed computes. */
@@ -12,8 +14,18 @@ void heed_call_open(lua_State *L);
 
 /* Calls the function below `nargs` arguments, like lua_pcall. On failure the
    one value left is a message with a traceback, or what the __tostring of
-   the error object gave. */
+   the error object gave. A second Ctrl-C ends a program that does not come
+   back to Lua. */
 int heed_call(lua_State *L, int nargs, int nresults);
+
+/* As lua_pcall with this message handler, but Ctrl-C stops it. With
+   `survives`, no further Ctrl-C ends the program either. */
+int heed_call_guarded(lua_State *L, int nargs, int nresults, int handler,
+                      bool survives);
+
+/* `from` resumes `to`, or `to` goes on after `from`: a Ctrl-C stops `to` from
+   here on, also one that has come already. */
+void heed_call_switch(lua_State *from, lua_State *to);
 
 /* If `status` is a failure, pops its message and writes it to stderr after
    "heed: ". Returns `status`. */

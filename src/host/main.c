@@ -1,10 +1,10 @@
 /*
  * main - the heed program: runs Lua scripts that find heed wherever it is
- * installed, or talks to the user. Its options are those of lua5.4. Layer:
- * host; read call.h, paths.h and repl.h first.
+ * installed, or talks to the user. Its options are those of lua5.4 and a few
+ * more. Layer: host; read call.h, paths.h and repl.h first.
  *
  * The order is that of lua5.4 too: LUA_INIT, then -e, -l and -W as they come,
- * then the script, then the user.
+ * then the script, then the user. --strict holds from behind LUA_INIT on.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 
 #include "base/config.h"
 #include "host/call.h"
+#include "host/coroutine.h"
 #include "host/paths.h"
 #include "host/repl.h"
 
@@ -28,12 +29,16 @@ typedef struct command {
   bool execute;    /* -e was given */
   bool interactive;
   bool version;
+  bool full_version; /* with BLAS, instruction set and threads */
   bool no_environment;
+  bool strict;
+  bool doctor;
   bool help;
 } command;
 
 static const char usage[] =
     "usage: heed [options] [script [arguments]]\n"
+    "       heed doctor\n"
     "  -e code       run the code\n"
     "  -l module     require the module into a global of its name\n"
     "  -l name=module  require the module into the global 'name'\n"
@@ -41,11 +46,15 @@ static const char usage[] =
     "  -v            print the version\n"
     "  -W            turn warnings on\n"
     "  -E            take nothing from the environment\n"
+    "  --strict      reading a global that was never set is an error, and\n"
+    "                so is setting a new one inside a function\n"
+    "  --version     print the versions and what heed computes with\n"
     "  --help        print this text\n"
     "  --            end of the options\n"
     "  -             take the script from the standard input\n"
     "Without a script heed reads Lua from the user, or from what is piped "
-    "in.\n";
+    "in.\n"
+    "'heed doctor' says what is slow on this machine and what to do.\n";
 
 /* Reads the options. Returns the argument that is wrong, NULL if none is. */
 static const char *parse(command *it, int argc, char **argv) {
@@ -72,6 +81,10 @@ static const char *parse(command *it, int argc, char **argv) {
       it->version = true;
     } else if (strcmp(option, "-E") == 0) {
       it->no_environment = true;
+    } else if (strcmp(option, "--strict") == 0) {
+      it->strict = true;
+    } else if (strcmp(option, "--version") == 0) {
+      it->full_version = true;
     } else if (strcmp(option, "--help") == 0) {
       it->help = true;
     } else if (strcmp(option, "-W") != 0) {
@@ -79,6 +92,9 @@ static const char *parse(command *it, int argc, char **argv) {
     }
   }
   it->script = i < argc ? i : argc;
+  /* a script of that name goes first, as it would under lua5.4 */
+  it->doctor = !it->from_stdin && i == argc - 1 &&
+               strcmp(argv[i], "doctor") == 0 && access(argv[i], F_OK) != 0;
   return NULL;
 }
 
@@ -146,11 +162,26 @@ static bool run_require(lua_State *L, const char *spec) {
   return ok;
 }
 
+/* Calls a function of one of heed's modules, which says whether all is well. */
+static bool run_module(lua_State *L, const char *module, const char *name) {
+  lua_getglobal(L, "require");
+  lua_pushstring(L, module);
+  if (heed_call_report(L, heed_call(L, 1, 1)) != LUA_OK) return false;
+  lua_getfield(L, -1, name);
+  lua_remove(L, -2);
+  if (heed_call_report(L, heed_call(L, 0, 1)) != LUA_OK) return false;
+  bool ok = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return ok;
+}
+
 /* Carries out -e, -l and -W, in the order in which they stand. */
 static bool run_options(lua_State *L, char **argv, int end) {
   for (int i = 1; i < end; i++) {
     char option = argv[i][1];
-    if (option == 'W') {
+    if (option == '-') {
+      continue; /* --strict and the like */
+    } else if (option == 'W') {
       lua_warning(L, "@on", 0);
     } else if (option == 'e' || option == 'l') {
       const char *value = argv[i][2] ? argv[i] + 2 : argv[++i];
@@ -199,20 +230,25 @@ static int run(lua_State *L) {
   luaL_openlibs(L);
   heed_paths_add(L);
   heed_call_open(L);
+  heed_coroutine_open(L);
   set_arg(L, argc, argv, it->script);
   lua_gc(L, LUA_GCGEN, 0, 0); /* as lua5.4 does */
 
-  bool has_script = it->script < argc;
-  bool ok =
-      (it->no_environment || run_init(L)) && run_options(L, argv, it->script);
+  bool has_script = it->script < argc && !it->doctor;
+  bool ok = it->no_environment || run_init(L);
+  if (ok && it->strict) ok = run_module(L, "heed.strict", "start");
+  if (ok && it->full_version) ok = run_module(L, "heed.doctor", "version");
+  ok = ok && run_options(L, argv, it->script);
+  if (ok && it->doctor) ok = run_module(L, "heed.doctor", "run");
   if (ok && has_script)
     ok = run_script(L, it->from_stdin ? NULL : argv[it->script]);
   if (ok && it->interactive) {
-    heed_repl_run(L);
-  } else if (ok && !has_script && !it->execute && !it->version) {
+    heed_repl_run(L, !it->no_environment);
+  } else if (ok && !has_script && !it->execute && !it->version &&
+             !it->full_version && !it->doctor) {
     if (isatty(STDIN_FILENO)) {
       print_version();
-      heed_repl_run(L);
+      heed_repl_run(L, !it->no_environment);
     } else {
       ok = run_file(L, NULL, 0);
     }

@@ -1,14 +1,16 @@
 /*
- * repl - reads Lua from the user, runs it and prints what it gives. Layer:
- * host.
+ * repl - the session with the user: what heed.repl, in Lua, cannot do itself.
+ * Layer: host.
  */
 #ifndef HEED_HOST_REPL_H
 #define HEED_HOST_REPL_H
 
+#include <stdbool.h>
+
 #include <lua.h>
 
-/* Serves the user until the end of input, with `heed` in a global. An error
-   is printed and the next line read. */
-void heed_repl_run(lua_State *L);
+/* Serves the user until the end of input. An error is shown and the next line
+   read. With `environment` false, nothing is taken from it. */
+void heed_repl_run(lua_State *L, bool environment);
 
 #endif

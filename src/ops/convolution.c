@@ -216,7 +216,8 @@ static bool forward_run(job *g) {
     return false;
   g->part = heed_pieces(lines, heed_pieces(TASKS, images));
   g->parts = heed_pieces(lines, g->part);
-  double work = (double)(z->out * z->rows) * (double)(z->places / g->parts);
+  int64_t places = z->places / g->parts;
+  double work = (double)(z->out * z->rows) * (double)places;
   bool ok = run(g, images * g->parts, work, g->convolve.scratch, forward);
   heed_convolve_close(&g->convolve);
   return ok;
@@ -425,7 +426,8 @@ static bool spread_run(job *g) {
   g->part = heed_pieces(s->channels, heed_pieces(TASKS, images));
   g->parts = heed_pieces(s->channels, g->part);
   g->lines = lines_of(z, g->part * window);
-  double work = (double)(z->out * z->rows) * (double)(z->places / g->parts);
+  int64_t places = z->places / g->parts;
+  double work = (double)(z->out * z->rows) * (double)places;
   return run(g, images * g->parts, work,
              (size_t)(g->part * window * g->lines * s->count[1]) * g->size,
              spread);

@@ -19,7 +19,7 @@ local PARTS <const> = {
   {"heed.optim"}, {"heed.train"}, {"heed.metrics"}, {"heed.data"},
   {"heed.text"}, {"heed.image"}, {"heed.plot"}, {"heed.models"},
   {"heed.autograd"}, {"heed.linalg"}, {"heed.progress"}, {"heed.script"},
-  {"heed.help"},
+  {"heed.help"}, {"heed.testing"},
 }
 
 -- Fields of the public tables that are no functions of theirs.
@@ -67,11 +67,14 @@ local function home_of(part)
   return "/lua/" .. part:gsub("%.", "/")
 end
 
--- The comment named so whose file lies in the part, or the only one there is.
+-- The comment named so that stands where the part is put together, or whose
+-- file lies in the part, or the only one there is.
 local function named(found, name, part)
   local list = found.by_name[name] or {}
-  for _, doc in ipairs(list) do
-    if doc.path:find(home_of(part) .. "[/.]") then return doc end
+  for _, place_in in ipairs {"/init%.lua$", "[/.]"} do
+    for _, doc in ipairs(list) do
+      if doc.path:find(home_of(part) .. place_in) then return doc end
+    end
   end
   return #list == 1 and list[1] or nil
 end
@@ -132,6 +135,11 @@ local function head_of(found, doc)
   end)
 end
 
+-- A path as it is below the root of the sources.
+local function source_of(path)
+  return path:match "lua/heed/.*$" or path:match "src/.*$"
+end
+
 local function entry(found, name, part, doc, kind)
   local text = doc.text
   local head <const> = kind == "class" and doc.line and head_of(found, doc)
@@ -145,7 +153,7 @@ local function entry(found, name, part, doc, kind)
     signature = signature(doc), summary = summary(text ~= "" and text
       or "Gives " .. doc.returns[1].text), text = text,
     params = doc.params, returns = doc.returns, raises = doc.raises,
-    usages = doc.usages,
+    usages = doc.usages, source = source_of(doc.path),
   }
 end
 
@@ -235,7 +243,8 @@ end
 --- Returns the list of what heed offers, each a table with `path`
 -- (`heed.nn.Linear`, `tensor:backward`), `name`, `part`, `kind` (`function`,
 -- `class` or `method`), `signature`, `summary`, `text`, `params`, `returns`,
--- `raises`, `usages`; and the list of paths without a comment.
+-- `raises`, `usages`, `source` (the file); and the list of paths without a
+-- comment.
 -- @tparam string root the folder of the sources
 -- @tparam table heed the module, loaded from there
 function collect.all(root, heed)

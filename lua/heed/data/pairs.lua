@@ -191,4 +191,10 @@ local function group_references(corpus)
   return group
 end
 
-return {read_pairs = read_pairs, group_references = group_references}
+local reasons = {} -- to leave a line out: the names of `skipped`, in order
+for i, reason in ipairs(REASONS) do reasons[i] = reason[1] end
+
+return {
+  read_pairs = read_pairs, group_references = group_references,
+  reasons = reasons,
+}

@@ -36,6 +36,45 @@ end
 -- scores of all their beams fit.
 local BATCH <const> = 64
 
+-- A text as ids, as the tokeniser was trained: normalised.
+local function encode(self, name, source)
+  check.kind("translate", name, source, "string")
+  local normal, fault = text.unicode.nfc(source)
+  if not normal then check.fail("translate: %s: %s", name, fault) end
+  local ids <const> = self.tokenizer:encode(normal)
+  local limit <const> = self.model.config.max_length
+  if #ids > limit then
+    check.fail("translate: %s has %d tokens, more than the %d positions of "
+      .. "this model: %s", name, #ids, limit, check.show(source))
+  end
+  return ids
+end
+
+-- The ids of the translations of lists of ids. There is nothing to say about
+-- an empty text.
+local function search(self, ids, options)
+  local o = check.options("translate", options,
+    {beam = 1, max_length = check.NONE, length_penalty = 1.0})
+  local lengths, found = {}, {}
+  for i, list in ipairs(ids) do lengths[i] = #list end
+  local source <const> = data.Ragged(ids)
+  local loader <const> = data.DataLoader(source,
+    {batch_size = BATCH, lengths = lengths})
+  for rows in loader:rows() do
+    local src, lens = source:batch(rows, {pad = self.tokenizer.pad})
+    local longest = o.max_length
+      or math.min(self.model.config.max_length, 2 * src:size(2) + 10)
+    local batch = src:size(2) > 0 and self.model:translate(src, lens, {
+      bos = self.tokenizer.bos, eos = self.tokenizer.eos, beam = o.beam,
+      max_length = longest, length_penalty = o.length_penalty,
+    })
+    for i, row in ipairs(rows) do
+      found[row] = lengths[row] == 0 and {} or batch[i]
+    end
+  end
+  return found
+end
+
 --- Translates texts.
 -- @tparam {string,...} texts
 -- @tparam[opt] table options `beam` (1), `max_length` in tokens (twice the
@@ -45,49 +84,24 @@ local BATCH <const> = 64
 -- @usage print(translation:translate({"He is here."}, {beam = 4})[1])
 function Translation:translate(texts, options)
   check.kind("translate", "texts", texts, "table")
-  local o = check.options("translate", options,
-    {beam = 1, max_length = check.NONE, length_penalty = 1.0})
-  local limit <const> = self.model.config.max_length
-  local ids, lengths = {}, {}
+  local ids, result = {}, {}
   for i, source in ipairs(texts) do
-    check.kind("translate", "texts[" .. i .. "]", source, "string")
-    local normal, fault = text.unicode.nfc(source)
-    if not normal then check.fail("translate: texts[%d]: %s", i, fault) end
-    ids[i] = self.tokenizer:encode(normal)
-    lengths[i] = #ids[i]
-    if lengths[i] > limit then
-      check.fail("translate: texts[%d] has %d tokens, more than the %d "
-        .. "positions of this model: %s", i, lengths[i], limit,
-        check.show(source))
-    end
+    ids[i] = encode(self, ("texts[%d]"):format(i), source)
   end
-  local source <const> = data.Ragged(ids)
-  local result = {}
-  local loader <const> = data.DataLoader(source,
-    {batch_size = BATCH, lengths = lengths})
-  for rows in loader:rows() do
-    local src, lens = source:batch(rows, {pad = self.tokenizer.pad})
-    local longest = o.max_length or math.min(limit, 2 * src:size(2) + 10)
-    local found = src:size(2) > 0 and self.model:translate(src, lens, {
-      bos = self.tokenizer.bos, eos = self.tokenizer.eos, beam = o.beam,
-      max_length = longest, length_penalty = o.length_penalty,
-    })
-    for i, row in ipairs(rows) do
-      -- there is nothing to say about an empty text
-      local empty <const> = lengths[row] == 0
-      result[row] = empty and "" or self.tokenizer:decode(found[i])
-    end
+  for i, list in ipairs(search(self, ids, options)) do
+    result[i] = self.tokenizer:decode(list)
   end
   return result
 end
 
 -- Tokens as axes show them: a word's start is plain, what goes on with a word
--- has a dash in front.
+-- has a dash in front; a start without letters is shown by its sign.
 local function shown(tokens)
   local labels = {}
   for i, token in ipairs(tokens) do
-    local start <const> = token:match("^\u{2581}(.*)$")
-    labels[i] = start or token:match("^<.*>$") or "-" .. token
+    local start <const> = token:match("^\u{2581}(.+)$")
+    labels[i] = start or token:match("^<.*>$")
+      or token:match("^\u{2581}$") or "-" .. token
   end
   return labels
 end
@@ -104,9 +118,12 @@ local function name_stacks(stacks, source, seen, target)
       {name = "decoder to encoder", tokens = target, keys = source},
   }
   local list = {}
-  for i, stack in ipairs(stacks) do
-    list[i] = of[stack.name]
-    list[i].weights = stack.weights
+  for _, stack in ipairs(stacks) do
+    local named <const> = of[stack.name]
+    if named then
+      named.weights = stack.weights
+      list[#list + 1] = named
+    end
   end
   return list
 end
@@ -118,7 +135,7 @@ end
 -- without the start, with the end); `weights`, tensor [target source], the mean
 -- of all heads of the last layer; `text`, the translation; `attentions`, those
 -- of encoder, decoder and decoder to encoder of every layer and head, for
--- `plot.attention_html`
+-- `plot.attention_html` (none where the model is no transformer)
 -- @usage
 -- local a = translation:attention("He is here.")
 -- heed.plot.show(a.weights, {row_labels = a.target, col_labels = a.source})
@@ -126,11 +143,12 @@ end
 -- os.remove("x.html")
 function Translation:attention(source, options)
   local bpe <const> = self.tokenizer
-  local translated <const> = self:translate({source}, options)[1]
-  local ids <const> = bpe:encode(text.unicode.nfc(source))
-  local target <const> = bpe:encode(translated)
+  local ids <const> = encode(self, "source", source)
+  local target <const> = search(self, {ids}, options)[1]
+  -- behind <bos> there are as many positions as the model has, but one
+  local longest <const> = self.model.config.max_length - 1
   local seen = {bpe.bos}
-  table.move(target, 1, #target, 2, seen)
+  table.move(target, 1, math.min(#target, longest), 2, seen)
   local ints <const> = {dtype = "int64"}
   local stacks <const>, layers <const> = nn.collect_attention(self.model,
     function()
@@ -143,12 +161,14 @@ function Translation:attention(source, options)
     return shown(tokens)
   end
   local start <const> = names(seen)
-  local rows = table.move(start, 2, #start, 1, {})
-  rows[#rows + 1] = names({bpe.eos})[1]
+  local said = {}
+  for i = 1, #seen do said[i] = target[i] or bpe.eos end
+  local rows <const> = names(said)
   local cols <const> = names(ids)
   return {
     source = cols, target = rows, weights = layers[#layers],
-    text = translated, attentions = name_stacks(stacks, cols, start, rows),
+    text = bpe:decode(target),
+    attentions = name_stacks(stacks, cols, start, rows),
   }
 end
 

@@ -159,7 +159,7 @@ end
 local GENERATE <const> = {
   max_new_tokens = 20, temperature = 1.0, top_k = check.NONE,
   top_p = check.NONE, greedy = false, stop = check.NONE,
-  generator = check.NONE,
+  window = check.NONE, on_token = check.NONE, generator = check.NONE,
 }
 local WHAT <const> = NAME .. ":generate"
 
@@ -174,9 +174,9 @@ local function read_generate(self, ids, options)
   check.number(WHAT, "temperature", o.temperature, 0)
   if o.top_k ~= nil then check.integer(WHAT, "top_k", o.top_k, 1) end
   if o.top_p ~= nil then check.number(WHAT, "top_p", o.top_p, 0, 1) end
-  if o.stop ~= nil then
-    check.integer(WHAT, "stop", o.stop, 1)
-  end
+  if o.stop ~= nil then check.integer(WHAT, "stop", o.stop, 1) end
+  if o.window ~= nil then check.integer(WHAT, "window", o.window, 1) end
+  if o.on_token ~= nil then check.callable(WHAT, "on_token", o.on_token) end
   local length <const> = ids:size(2) + o.max_new_tokens
   if self.max_length and length > self.max_length then
     check.fail("%s: %d ids and max_new_tokens %d exceed max_length %d", WHAT,
@@ -219,7 +219,9 @@ end
 -- softmax(scores / `temperature`) (1), of the `top_k` highest scores, and of
 -- the most probable ids that together have the probability `top_p`; `stop`: a
 -- row that has it repeats it, and when all have it, that is the end;
--- `generator`
+-- `window`: an id sees itself and what is less than so far behind it, as many
+-- as in training, however long the text becomes; `on_token(ids)`: called with
+-- each new column, int64 tensor [B 1], when it is there; `generator`
 -- @return int64 tensor [B T + n], n at most max_new_tokens
 -- @raise when the ids would be more than max_length
 -- @usage
@@ -236,13 +238,14 @@ function GPT:generate(ids, options)
   local memory <const> = cache {capacity = ids:size(2) + o.max_new_tokens}
   local all, new, done = {ids}, ids, nil
   for _ = 1, o.max_new_tokens do
-    local logits = self(new, {cache = memory})
+    local logits = self(new, {cache = memory, window = o.window})
     new = choose(ops.select(logits, 2, -1), o)
     if o.stop then
       if done then new = ops.where(done, o.stop, new) end
       done = ops.eq(new, o.stop)
     end
     all[#all + 1] = new
+    if o.on_token then o.on_token(new) end
     if done and ops.all(done):item() then break end
   end
   return ops.cat(all, 2)

@@ -74,12 +74,17 @@ setmetatable(Module, is_class)
 function Module:init() end -- luacheck: ignore self
 
 --- What calling the module computes. Every class has its own.
+-- @usage
+-- local Twice = nn.Module:extend("Twice")
+-- function Twice:forward(x) return x * 2 end
+-- Twice()(heed.ones(2)) --> 2 2
 function Module:forward()
   check.fail("%s: has no forward", self.__name)
 end
 
 --- A short text for print, such as "20, 8": what a class adds in brackets.
 -- @treturn string
+-- @usage print(nn.Linear(20, 8):extra()) -- 20, 8
 function Module:extra() return "" end -- luacheck: ignore self
 
 -- -- what is inside ----------------------------------------------------------
@@ -113,6 +118,8 @@ end
 
 --- Goes through names and buffers.
 -- @treturn function iterator
+-- @usage
+-- for name in nn.BatchNorm1d(4):named_buffers() do print(name) end
 function Module:named_buffers()
   return pairs_of(tree.tensors(self, "buffer"), "tensor")
 end
@@ -126,6 +133,7 @@ end
 
 --- The modules in the fields.
 -- @treturn table list
+-- @usage print(#net:children())
 function Module:children()
   local list = {}
   for i, entry in ipairs(tree.children(self)) do list[i] = entry.module end
@@ -134,12 +142,15 @@ end
 
 --- Goes through this module, by the name "", and all below it, each once.
 -- @treturn function iterator
+-- @usage
+-- for name, module in net:named_modules() do print(name, module) end
 function Module:named_modules()
   return pairs_of(tree.modules(self), "module")
 end
 
 --- This module and all below it, each once.
 -- @treturn table list
+-- @usage print(#net:modules())
 function Module:modules()
   local list = {}
   for i, entry in ipairs(tree.modules(self)) do list[i] = entry.module end
@@ -202,6 +213,7 @@ end
 --- Sets the module and all below it to training or to evaluation.
 -- @tparam[opt=true] boolean mode
 -- @return the module
+-- @usage net:train()
 function Module:train(mode)
   if mode == nil then mode = true end
   check.kind("train", "mode", mode, "boolean")
@@ -213,9 +225,13 @@ end
 
 --- Sets the module and all below it to evaluation: dropout does nothing.
 -- @return the module
+-- @usage net:eval()
 function Module:eval() return self:train(false) end
 
 --- Forgets the gradients of all parameters.
+-- @usage
+-- net(heed.randn(2, 4)):sum():backward()
+-- net:zero_grad()
 function Module:zero_grad()
   for _, p in ipairs(self:parameters()) do p.grad = nil end
 end
@@ -223,6 +239,7 @@ end
 --- Turns gradients of all parameters on or off.
 -- @tparam[opt=true] boolean on
 -- @return the module
+-- @usage net[1]:requires_grad_(false)
 function Module:requires_grad_(on)
   if on == nil then on = true end
   check.kind("requires_grad_", "on", on, "boolean")
@@ -237,6 +254,7 @@ function Module:freeze() return self:requires_grad_(false) end
 
 --- Turns gradients of all parameters on.
 -- @return the module
+-- @usage net[1]:freeze():unfreeze()
 function Module:unfreeze() return self:requires_grad_(true) end
 
 local FLOATS <const> = {

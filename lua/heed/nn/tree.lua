@@ -24,6 +24,7 @@ function tree.new(class)
 end
 
 --- Is the value a module?
+-- @usage print(heed.nn.is_module(net)) -- true
 function tree.is_module(value)
   return type(value) == "table" and rawget(value, FIELDS) ~= nil
 end

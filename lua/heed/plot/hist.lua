@@ -67,6 +67,18 @@ local function read(op, value, missing)
   return out
 end
 
+local most_bins <const> = 10000 -- a slip shall not fill the memory
+
+-- How many bins the user wants, nil for as many as fit.
+local function wanted_bins(op, opts)
+  if not opts.bins then return nil end
+  local count = check.integer(op, "bins", opts.bins, 1)
+  if count > most_bins then
+    check.fail("%s: bins must be at most %d, got %d", op, most_bins, count)
+  end
+  return count
+end
+
 -- The edges for all groups.
 local function edges_of(op, groups, opts)
   if type(opts.bins) == "table" then return bins.given(op, opts.bins) end
@@ -82,7 +94,7 @@ local function edges_of(op, groups, opts)
     end
   end
   local span = axis.new(least, greatest, {low = low, high = high})
-  local count = opts.bins and check.integer(op, "bins", opts.bins, 1)
+  local count = wanted_bins(op, opts)
     or least == greatest and 3 -- the one that is not empty in the middle
     or bins.count(all, least, greatest)
   return bins.edges(span.low, span.high, count)

@@ -275,7 +275,8 @@ end
 -- @param values a list of numbers, or a tensor of any shape; or several, drawn
 --   over each other with the same bins: a list of these or of tables of
 --   `values` and `label`
--- @tparam[opt] table opts `bins`: how many, or a list of their edges; `xlim`:
+-- @tparam[opt] table opts `bins`: how many (at most 10000), or a list of
+--   their edges; `xlim`:
 --   `{low, high}`, what the bins span (default all numbers); `density`: true
 --   for heights that make each area 1; `ylog`; `title`, `xlabel`, `ylabel`
 --   (default "count" or "density"), `file`; of text only `width`, `height`,

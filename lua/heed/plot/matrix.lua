@@ -5,8 +5,10 @@ local width = require "heed.plot.width"
 local matrix = {}
 
 --- Returns an object with a `totable` method (a tensor) as nested tables,
--- everything else as it is.
+-- everything else, a closed tensor too, as it is.
 function matrix.plain(value)
+  if check.is_tensor(value) then return value:totable() end
+  if type(value) == "userdata" then return value end
   local can_index, method = pcall(function() return value.totable end)
   if can_index and type(value) ~= "string" and type(method) == "function" then
     return method(value)
@@ -69,15 +71,20 @@ function matrix.read(op, value, name)
   return m
 end
 
+local deepest <const> = 8 -- more than any picture has; a table may hold itself
+
 --- Returns how many dimensions a value has: of nested tables their depth along
 -- the first items, where numbers and booleans count 0.
 -- @param value anything
+-- @tparam[opt=1] integer level how deep it lies itself
 -- @treturn integer
-function matrix.depth(value)
+function matrix.depth(value, level)
+  level = level or 1
   if check.is_tensor(value) then return value.ndim end
   local source = plain(value)
   if type(source) ~= "table" then return 0 end
-  return source[1] == nil and 1 or 1 + matrix.depth(source[1])
+  if source[1] == nil or level == deepest then return 1 end
+  return 1 + matrix.depth(source[1], level + 1)
 end
 
 local function wrap(list, columns)
@@ -213,6 +220,9 @@ end
 function matrix.labels(op, name, list, m)
   local count = name == "row_labels" and m.rows or m.cols
   local labels = {}
+  if list == true then
+    check.fail("%s: %s must be a table or false, got true", op, name)
+  end
   if list and #list ~= count then
     check.fail("%s: %s must have %d entries for matrix [%d %d], got %d", op,
       name, count, m.rows, m.cols, #list)

@@ -82,6 +82,25 @@ local function at(record, key)
   return from[inner or key]
 end
 
+-- Raises unless all records are what the first one is.
+local function check_history(op, history)
+  for i, record in ipairs(history) do
+    if type(record) ~= "table" then
+      check.fail("%s: series[%d] of the history must be a table, got %s", op,
+        i, check.show(record))
+    end
+    if type(record.epoch) ~= "number" then
+      check.fail("%s: series[%d].epoch of the history must be a number, got %s",
+        op, i, check.show(record.epoch))
+    end
+    local valid = record.valid
+    if valid ~= nil and type(valid) ~= "table" then
+      check.fail("%s: series[%d].valid of the history must be a table, got %s",
+        op, i, check.show(valid))
+    end
+  end
+end
+
 local function known_keys(history)
   local names = {}
   for _, record in ipairs(history) do
@@ -97,6 +116,7 @@ end
 
 -- The series of a history: one for each key, `epoch` along x.
 local function read_history(op, history, keys, defaults)
+  check_history(op, history)
   local names = known_keys(history)
   if keys == nil then
     keys = {"loss", names["valid.loss"] and "valid.loss"}

@@ -45,6 +45,23 @@ function terminal.is_utf8()
   return locale:lower():find("utf%-?8") ~= nil
 end
 
+local most <const> = 10000 -- columns or rows: a slip shall not fill the memory
+
+--- Returns a number of columns or rows that is given, as an integer.
+-- @tparam string op what the user called
+-- @tparam string name the option: `width` or `height`
+-- @param given its value
+-- @treturn integer
+-- @raise unless it is a whole number from 2 to 10000
+function terminal.size(op, name, given)
+  local whole = math.type(given) and math.tointeger(given)
+  if not whole or whole < 2 or whole > most then
+    check.fail("%s: %s must be a whole number from 2 to %d, got %s", op, name,
+      most, check.show(given))
+  end
+  return whole
+end
+
 --- Returns the columns to write in: the width given, or those of the terminal:
 -- COLUMNS, or what `stty` says, or 80.
 -- @tparam string op what the user called
@@ -52,15 +69,10 @@ end
 -- @param file the file that is written to; 80 if it is no terminal and COLUMNS
 --   is not set
 -- @treturn integer
--- @raise if the width given is no whole number of at least 2
+-- @raise if the width given is no whole number from 2 to 10000
 function terminal.columns(op, given, file)
   if given then
-    local whole = math.tointeger(given)
-    if not whole or whole < 2 then
-      check.fail("%s: width must be a whole number of at least 2, got %s", op,
-        check.show(given))
-    end
-    return whole
+    return terminal.size(op, "width", given)
   end
   local columns = math.tointeger(tonumber(env("COLUMNS")))
   if not columns and terminal.isatty(file) then
@@ -71,7 +83,7 @@ function terminal.columns(op, given, file)
       pipe:close()
     end
   end
-  return columns and columns > 0 and columns or 80
+  return columns and columns > 0 and math.min(columns, most) or 80
 end
 
 return terminal

@@ -9,7 +9,6 @@
 --         0    5    10
 --            xlabel
 --     a train  b validation
-local check = require "heed.check"
 local dots = require "heed.plot.dots"
 local style = require "heed.plot.style"
 local terminal = require "heed.plot.terminal"
@@ -47,7 +46,7 @@ function text_chart.setting(op, opts)
   local columns = terminal.columns(op, opts.width, out)
   if not opts.width then columns = math.min(columns, widest_default) end
   local rows = default_height
-  if opts.height then rows = check.integer(op, "height", opts.height, 2) end
+  if opts.height then rows = terminal.size(op, "height", opts.height) end
   return {columns = columns, rows = rows, utf8 = is_utf8,
     frame = is_utf8 and frames.utf8 or frames.ascii,
     paint = colored and painted or plain}

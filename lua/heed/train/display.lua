@@ -1,6 +1,5 @@
 --- The progress bars of a run.
 
-local loader = require "heed.train.loader"
 local progress = require "heed.progress"
 
 local display = {}
@@ -21,7 +20,7 @@ end
 
 --- Shows where the run is, when it is time to.
 function display.update(self)
-  local total = loader.length(self.options.data) or self.batches
+  local total = self.total or self.batches
   if not output(self) or not total then return end
   self.bar = self.bar or new_bar(self, total)
   self.bar:update(self.batch, {loss = self.loss_sum / self.loss_count})

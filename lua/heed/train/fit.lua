@@ -123,13 +123,15 @@ local function open(self)
   local data, had = self.options.data, self.batch
   self.generators = checkpoint.find_generators(self.parts)
   local now = checkpoint.get_generators(self.generators)
+  local next_batch, closing
   if had == 0 then
     self.epoch_generators = not loader.has_state(data) and now or nil
-    return loader.open(data, self.epoch)
+    next_batch, closing, self.total = loader.open(data, self.epoch)
+    return next_batch, closing
   end
   local start = self.epoch_generators
   if start then checkpoint.set_generators(self.generators, start) end
-  local next_batch, closing = loader.open(data, self.epoch)
+  next_batch, closing, self.total = loader.open(data, self.epoch)
   for i = 1, start and had or 0 do
     if next_batch() == nil then
       fail("epoch %d had %d batches before, and now %d", self.epoch, had,

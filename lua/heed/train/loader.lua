@@ -63,9 +63,10 @@ end
 -- @tparam integer epoch its number
 -- @treturn function gives the values of the next batch, nothing at the end
 -- @return a value to be closed, or nil
+-- @return how many batches there are, or nil when that is not known
 function loader.open(data, epoch)
   if not is_loader(data) and type(data) == "table" then
-    return open_list(data)
+    return open_list(data), nil, #data
   end
   local f, s, control, closing
   if is_loader(data) then
@@ -74,14 +75,15 @@ function loader.open(data, epoch)
     f, s, control, closing = data(epoch)
   end
   if type(f) == "table" and not (getmetatable(f) or {}).__call then
-    return open_list(f)
+    return open_list(f), nil, #f
   end
   check.callable("fit", "what data returns", f)
   local function pass(first, ...)
     control = first
     return first, ...
   end
-  return function() return pass(f(s, control)) end, closing
+  return function() return pass(f(s, control)) end, closing,
+    loader.length(data)
 end
 
 return loader

@@ -1,8 +1,9 @@
 rockspec_format = "3.0"
 package = "heed"
-version = "scm-1"
+version = "0.1.0-1"
 
--- for `luarocks make` in a copy of the sources
+-- for `luarocks make` in a copy of the sources; with --deps-mode=none where the
+-- modules below come from the system
 source = { url = "." }
 
 description = {
