@@ -63,7 +63,7 @@ Lua.")
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${soname} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), \
 libopenblas-openmp-dev, libjansson-dev, libutf8proc-dev, libpng-dev, \
-libjpeg-dev")
+libjpeg-dev, libzip-dev")
   set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "tensors, gradients and attention: files to build with
 The header heed.h, the static library, and what CMake and pkg-config need to

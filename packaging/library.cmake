@@ -43,7 +43,7 @@ Description: @PROJECT_DESCRIPTION@
 Version: @PROJECT_VERSION@
 Libs: -L\${libdir} -lheed
 Libs.private: @OpenMP_C_FLAGS@ -lm
-Requires.private: openblas jansson libutf8proc libpng libjpeg
+Requires.private: openblas jansson libutf8proc libpng libjpeg libzip
 Cflags: -I\${includedir}
 " @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/heed.pc"

@@ -20,12 +20,14 @@ local outside <const> = {
   ["jansson.h"] = { core = true },
   ["png.h"] = { core = true },
   ["jpeglib.h"] = { core = true },
+  ["zip.h"] = { core = true },
 }
 
 -- What each part of lua/heed may not require.
 local lua_layers <const> = {
   optim = { "nn", "models", "data", "text", "plot", "progress" },
   data = { "nn", "optim", "models" },
+  files = { "nn", "optim", "models", "data", "text", "plot" },
   image = { "nn", "optim", "models", "data", "text", "plot" },
   plot = { "nn", "optim", "models", "data", "text" },
   text = { "nn", "optim", "models", "data", "plot" },

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Package names are those of Debian 12 and 13.
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
   liblua5.4-dev libopenblas-openmp-dev libjansson-dev libutf8proc-dev
-  libpng-dev libjpeg62-turbo-dev libedit-dev)
+  libpng-dev libjpeg62-turbo-dev libzip-dev libedit-dev)
 # The fonts show what pictures are labelled with: the living scripts; Chinese,
 # Japanese and Korean; emoji.
 demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox
@@ -16,6 +16,8 @@ demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox
 docs_packages=(cmark-gfm)
 test_packages=("${demo_packages[@]}" "${docs_packages[@]}" lua-busted lua-check
   lua-expat tmux)
+# What tests readers of files with any bytes, from clang's libFuzzer.
+fuzz_packages=(clang libomp-dev)
 # What tests pages in a browser: more to load than all the others together.
 browser_packages=(chromium-driver lua-socket)
 
@@ -71,6 +73,7 @@ is_here() {
     libutf8proc-dev) has_library libutf8proc ;;
     libpng-dev) has_library libpng ;;
     libjpeg62-turbo-dev) has_library libjpeg ;;
+    libzip-dev) has_library libzip ;;
     libedit-dev) has_library libedit ;;
     lua-argparse) has_module argparse ;;
     lua-cjson) has_module cjson ;;
@@ -79,6 +82,8 @@ is_here() {
     lua-busted) has_module busted ;;
     lua-check) command -v luacheck ;;
     lua-socket) has_module socket ;;
+    libomp-dev) echo 'int main(void) { return 0; }' |
+      clang -fopenmp -x c -o /dev/null - ;;
     gnuplot-nox) command -v gnuplot ;;
     fonts-noto-core) has_characters e9 3b1 416 5d0 645 915 e01 ;;
     fonts-wqy-microhei) has_characters 4e2d 3042 d55c ;;

@@ -25,7 +25,6 @@ for _, name in ipairs {
   "manual_seed", "Generator", "get_generator_state", "set_generator_state",
   "set_num_threads", "get_num_threads", "config", "memory_stats",
   "memory_trim", "memory_reset_peak", "set_printoptions",
-  "load_safetensors", "save_safetensors",
 } do
   heed[name] = core[name]
 end
@@ -60,6 +59,8 @@ for _, name in ipairs {
   for key, f in pairs(part.methods) do methods[key] = f end
   for key, f in pairs(part.functions) do heed[key] = f end
 end
+
+for key, f in pairs(require "heed.files") do heed[key] = f end
 
 --- Stands in a key for a new dimension of size 1: `t[{heed.newaxis, {}}]`.
 heed.newaxis = "newaxis"

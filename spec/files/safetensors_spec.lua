@@ -100,6 +100,8 @@ describe("load_safetensors", function()
     { "I32", "int32", string.pack("<i4i4", -2^31 | 0, 7), { -2^31 | 0, 7 } },
     { "I16", "int64", string.pack("<i2i2", -32768, 7), { -32768, 7 } },
     { "I8", "int64", string.pack("<i1i1", -128, 127), { -128, 127 } },
+    { "U64", "int64", string.pack("<i8", math.maxinteger),
+      { math.maxinteger } },
     { "U32", "int64", string.pack("<I4", 0xffffffff), { 0xffffffff } },
     { "U16", "int64", string.pack("<I2", 0xffff), { 0xffff } },
     { "U8", "uint8", "\0\255", { 0, 255 } },
@@ -210,7 +212,7 @@ describe("load_safetensors", function()
         'FILE: tensor "x": must be an object' },
       { "an unknown dtype", one("F8_E5M2", "[1]", 0, 1), "\1",
         'FILE: tensor "x": dtype must be F64, F32, F16, BF16, I64, I32, I16, '
-        .. "I8, U32, U16, U8 or BOOL, got F8_E5M2" },
+        .. "I8, U64, U32, U16, U8 or BOOL, got F8_E5M2" },
       { "no dtype", '{"x":{"shape":[],"data_offsets":[0,0]}}', "",
         'FILE: tensor "x": dtype must be a string' },
       { "no shape", '{"x":{"dtype":"I8","data_offsets":[0,0]}}', "",
@@ -269,7 +271,10 @@ describe("load_safetensors", function()
       { "bytes behind the last tensor", one("I8", "[1]", 0, 1), "\1\2",
         "FILE: has 2 bytes of data, but the tensors take 1" },
       { "a boolean that is none", one("BOOL", "[2]", 0, 2), "\1\2",
-        'FILE: tensor "x": a BOOL must be the byte 0 or 1, found another' },
+        'FILE: tensor "x": a bool must be the byte 0 or 1, got 2' },
+      { "an integer beyond int64", one("U64", "[1]", 0, 8), ("\xff"):rep(8),
+        'FILE: tensor "x": 18446744073709551615 does not fit into int64, '
+        .. "which integers become" },
       { "metadata that is no object", '{"__metadata__":[]}', "",
         "FILE: __metadata__ must be an object" },
       { "metadata that is no string", '{"__metadata__":{"a":1}}', "",
@@ -557,8 +562,8 @@ end)
 describe("the functions of files", function()
   local docs = usage.read_docs("src/bind")
 
-  for _, name in ipairs { "load_safetensors", "save_safetensors",
-    "write_file_atomic" } do
+  for _, name in ipairs { "save_safetensors", "write_file_atomic",
+    "tofile" } do
     it("have a usage that runs: " .. name, function()
       -- files that an example makes are removed like the others
       finally(function() os.tmpname = tmpname end) -- luacheck: ignore

@@ -67,6 +67,9 @@ int heed_bind_error(lua_State *L, const char *format, ...)
 /* "file:line" of the caller outside of heed, in a buffer of this thread. */
 const char *heed_bind_where(lua_State *L);
 
+/* files.c: the path at `index`, which C cannot take with a zero byte in it. */
+const char *heed_bind_path(lua_State *L, int index, const char *op);
+
 /* Parts of the module; each adds its functions to the table on the top. */
 void heed_bind_ops(lua_State *L);      /* call.c: fields ops, groups */
 void heed_bind_tensors(lua_State *L);  /* tensor.c: the metatable, methods */
@@ -74,7 +77,9 @@ void heed_bind_values(lua_State *L);   /* values.c: tensor, from_bytes; after
                                           heed_bind_tensors */
 void heed_bind_autograd(lua_State *L); /* autograd.c */
 void heed_bind_system(lua_State *L);   /* system.c: threads, memory, time */
-void heed_bind_files(lua_State *L);    /* files.c: safetensors, whole files */
+void heed_bind_files(lua_State *L);    /* files.c: files being read, arrays,
+                                          whole files */
+void heed_bind_saving(lua_State *L);   /* saving.c: safetensors, npz */
 void heed_bind_images(lua_State *L);   /* images.c: PNG, JPEG, PPM */
 void heed_bind_print(lua_State *L);    /* print.c: tostring, its options; after
                                           heed_bind_tensors */

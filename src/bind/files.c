@@ -1,6 +1,7 @@
 /*
- * files - safetensors and whole files, for Lua.
- * Layer: binding. Read first: bind.h, core/safetensors.h.
+ * files - files of tensors that are being read, arrays and whole files, for
+ * lua/heed/files.
+ * Layer: binding. Read first: bind.h, core/safetensors.h, core/npz.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,27 +9,88 @@
 #include "base/error.h"
 #include "bind/bind.h"
 #include "core/file.h"
+#include "core/npz.h"
+#include "core/op.h"
+#include "core/raw.h"
 #include "core/safetensors.h"
 
-#define READER "heed.safetensors" /* a file being read, until it is closed */
+#define READER "heed.file" /* a file being read, until it is closed */
+
+/* One of the two, or none once it is closed. */
+typedef struct reader {
+  heed_safetensors *safetensors;
+  heed_npz *npz;
+} reader;
 
 static int close_reader(lua_State *L) {
-  heed_safetensors **s = luaL_checkudata(L, 1, READER);
-  heed_safetensors_close(*s);
-  *s = NULL;
+  reader *r = luaL_checkudata(L, 1, READER);
+  heed_safetensors_close(r->safetensors);
+  heed_npz_close(r->npz);
+  *r = (reader){0};
   return 0;
 }
 
-/* A path, which C cannot take with a zero byte in it. */
-static const char *check_path(lua_State *L, int index, const char *op) {
+const char *heed_bind_path(lua_State *L, int index, const char *op) {
   if (lua_type(L, index) != LUA_TSTRING)
-    luaL_error(L, "%s: path must be a string, got %s", op,
-               heed_bind_describe(L, index));
+    heed_bind_error(L, "%s: path must be a string, got %s", op,
+                    heed_bind_describe(L, index));
   size_t length;
   const char *path = lua_tolstring(L, index, &length);
   if (strlen(path) != length)
-    luaL_error(L, "%s: path \"%s\" has a zero byte in it", op, path);
+    heed_bind_error(L, "%s: path \"%s\" has a zero byte in it", op, path);
   return path;
+}
+
+/* -- files of named tensors -- */
+
+/* file_open(op, path): op is the function that messages name, one of those
+   below. The methods of what it gives count tensors from 1. */
+static int file_open(lua_State *L) {
+  static const char *const ops[] = {"load_safetensors", "open_safetensors",
+                                    "load_npz", "open_npz", NULL};
+  int op = luaL_checkoption(L, 1, NULL, ops);
+  const char *path = heed_bind_path(L, 2, ops[op]);
+  reader *r = lua_newuserdatauv(L, sizeof *r, 0);
+  *r = (reader){0};
+  luaL_setmetatable(L, READER);
+  if (op < 2) r->safetensors = heed_safetensors_open(ops[op], path);
+  else r->npz = heed_npz_open(ops[op], path);
+  if (!r->safetensors && !r->npz) return heed_bind_raise(L);
+  return 1;
+}
+
+static reader *check_reader(lua_State *L) {
+  reader *r = luaL_checkudata(L, 1, READER);
+  if (!r->safetensors && !r->npz) heed_bind_error(L, "the file is closed");
+  return r;
+}
+
+static int count_of(const reader *r) {
+  return r->npz ? heed_npz_count(r->npz)
+                : heed_safetensors_count(r->safetensors);
+}
+
+static int check_index(lua_State *L, const reader *r) {
+  lua_Integer i = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, i >= 1 && i <= count_of(r), 2, "no such tensor");
+  return (int)i - 1;
+}
+
+/* names(): a list, in the order of the file. */
+static int reader_names(lua_State *L) {
+  const reader *r = check_reader(L);
+  int count = count_of(r);
+  lua_createtable(L, count, 0);
+  for (int i = 0; i < count; i++) {
+    if (r->npz) {
+      heed_text name = heed_npz_name(r->npz, i);
+      lua_pushlstring(L, name.data, name.length);
+    } else {
+      lua_pushstring(L, heed_safetensors_name(r->safetensors, i));
+    }
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
 }
 
 static void add_metadata(void *L, const char *key, const char *value) {
@@ -36,208 +98,132 @@ static void add_metadata(void *L, const char *key, const char *value) {
   lua_setfield(L, -2, key);
 }
 
-/***
-The tensors of a safetensors file by name, its metadata, and the names in
-the order of the file.
-
-F32, F64, I64 and BOOL are read as they are; F16 and BF16 become float32;
-I32, I16, I8, U32, U16 and U8 become int64. Loading runs no code, and the
-file need not be trusted.
-
-@function load_safetensors
-@tparam string path
-@treturn table tensors by name
-@treturn table metadata, string to string
-@treturn table names, in the order in which the data lies in the file
-@raise when the file cannot be read, or is not wholly as the format has it
-@usage
-local name = os.tmpname()
-heed.save_safetensors(name, {w = heed.tensor {1, 2}})
-local tensors = heed.load_safetensors(name); tensors.w:sum() --> 3
-*/
-static int load_safetensors(lua_State *L) {
-  const char *path = check_path(L, 1, "load_safetensors");
-  lua_settop(L, 1);
-  heed_safetensors **reader = lua_newuserdatauv(L, sizeof *reader, 0);
-  *reader = NULL;
-  luaL_setmetatable(L, READER);
-  *reader = heed_safetensors_open(path);
-  if (!*reader) return heed_bind_raise(L);
-  int count = heed_safetensors_count(*reader);
-  lua_createtable(L, 0, count);
-  int tensors = lua_gettop(L);
+/* metadata(): string to string. */
+static int reader_metadata(lua_State *L) {
+  const reader *r = check_reader(L);
   lua_newtable(L);
-  heed_safetensors_metadata(*reader, add_metadata, L);
-  lua_createtable(L, count, 0);
-  int names = lua_gettop(L);
-  for (int i = 0; i < count; i++) {
-    lua_pushstring(L, heed_safetensors_name(*reader, i));
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, names, i + 1);
-    heed_tensor **box = heed_bind_box(L);
-    heed_tensor *t = heed_safetensors_load(*reader, i);
-    if (!t) return heed_bind_raise(L);
-    heed_bind_fill(box, t);
-    lua_rawset(L, tensors);
+  if (r->safetensors)
+    heed_safetensors_metadata(r->safetensors, add_metadata, L);
+  return 1;
+}
+
+/* info(i): dtype and sizes, without reading elements. */
+static int reader_info(lua_State *L) {
+  const reader *r = check_reader(L);
+  int i = check_index(L, r);
+  heed_dtype dtype;
+  heed_shape shape;
+  if (r->npz) {
+    heed_npy head;
+    if (!heed_npz_head(r->npz, i, &head)) return heed_bind_raise(L);
+    dtype = head.encoding.dtype;
+    shape = head.shape;
+  } else {
+    dtype = heed_safetensors_dtype(r->safetensors, i);
+    shape = *heed_safetensors_shape(r->safetensors, i);
   }
-  heed_safetensors_close(*reader);
-  *reader = NULL;
+  lua_pushstring(L, heed_dtype_name(dtype));
+  lua_createtable(L, shape.ndim, 0);
+  for (int d = 0; d < shape.ndim; d++) {
+    lua_pushinteger(L, shape.dim[d]);
+    lua_rawseti(L, -2, d + 1);
+  }
+  return 2;
+}
+
+/* Fills the box on the top with `t`, or raises when there is none. What was
+   column-major becomes row-major, as all else that heed reads. */
+static int give(lua_State *L, heed_tensor **box, heed_tensor *t) {
+  if (!t) return heed_bind_raise(L);
+  if (!heed_tensor_is_contiguous(t)) {
+    heed_tensor *rows = heed_op_run("contiguous", &t, 1, NULL);
+    heed_tensor_drop(t);
+    if (!rows) return heed_bind_raise(L);
+    t = rows;
+  }
+  heed_bind_fill(box, t);
   heed_bind_collect(L);
-  return 3;
+  return 1;
 }
 
-/* What is to be saved: names and tensors belong to a list on Lua's stack. */
-typedef struct item {
-  heed_text name;
-  heed_tensor *tensor;
-} item;
-
-static int by_name(const void *a, const void *b) {
-  const heed_text *x = a, *y = b; /* items and pairs both start with a text */
-  size_t n = x->length < y->length ? x->length : y->length;
-  int order = memcmp(x->data, y->data, n);
-  return order ? order : x->length < y->length ? -1 : x->length > y->length;
+/* load(i): a tensor; load(i, first, n): n rows from row `first` on, of a
+   safetensors file. */
+static int reader_load(lua_State *L) {
+  luaL_checkudata(L, 1, READER);
+  lua_Integer first = luaL_optinteger(L, 3, 1), n = luaL_optinteger(L, 4, 0);
+  bool part = !lua_isnoneornil(L, 3);
+  heed_tensor **box = heed_bind_box(L); /* may run finalizers: comes first */
+  const reader *r = check_reader(L);
+  int i = check_index(L, r);
+  if (r->npz) {
+    luaL_argcheck(L, !part, 3, "rows are of safetensors alone");
+    return give(L, box, heed_npz_load(r->npz, i));
+  }
+  if (!part) return give(L, box, heed_safetensors_load(r->safetensors, i));
+  const heed_shape *s = heed_safetensors_shape(r->safetensors, i);
+  luaL_argcheck(L, s->ndim > 0 && first >= 1 && n >= 0 && n <= s->dim[0] &&
+                first - 1 <= s->dim[0] - n, 3, "no such rows");
+  return give(L, box, heed_safetensors_rows(r->safetensors, i, first - 1, n));
 }
 
-static heed_text text_at(lua_State *L, int index) {
-  heed_text t;
-  t.data = lua_tolstring(L, index, &t.length);
-  return t;
+/* -- arrays -- */
+
+/* npy_load(path) */
+static int npy_load(lua_State *L) {
+  const char *path = heed_bind_path(L, 1, "load_npy");
+  lua_settop(L, 1);
+  heed_tensor **box = heed_bind_box(L);
+  return give(L, box, heed_npy_load("load_npy", path));
 }
 
-/* Pushes a list: name, tensor, name, tensor ... from {{name, tensor} ...};
-   returns how many tensors. */
-static lua_Integer flatten_list(lua_State *L, int index) {
-  lua_Integer n = luaL_len(L, index);
-  lua_newtable(L);
-  for (lua_Integer i = 1; i <= n; i++) {
-    if (lua_geti(L, index, i) != LUA_TTABLE)
-      luaL_error(L, "save_safetensors: tensors[%I] must be {name, tensor}, "
-                 "got %s", i, heed_bind_describe(L, -1));
-    if (lua_geti(L, -1, 1) != LUA_TSTRING)
-      luaL_error(L, "save_safetensors: tensors[%I][1] must be a name, got %s",
-                 i, heed_bind_describe(L, -1));
-    lua_rawseti(L, -3, 2 * i - 1);
-    lua_geti(L, -1, 2);
-    if (!heed_bind_find(L, -1))
-      luaL_error(L, "save_safetensors: tensors[%I][2] must be a tensor, got "
-                 "%s", i, heed_bind_describe(L, -1));
-    lua_rawseti(L, -3, 2 * i);
+/* npy_save(path, tensor, fortran) */
+static int npy_save(lua_State *L) {
+  const char *path = heed_bind_path(L, 1, "save_npy");
+  heed_tensor *t = heed_bind_check(L, 2, "save_npy: x");
+  if (!heed_npy_save("save_npy", path, t, lua_toboolean(L, 3)))
+    return heed_bind_raise(L);
+  return 0;
+}
+
+/* raw_load(path, dtype, shape or nil, offset); lua/heed/files has checked all
+   but the path. */
+static int raw_load(lua_State *L) {
+  const char *path = heed_bind_path(L, 1, "fromfile");
+  heed_dtype dtype;
+  heed_shape shape = {0};
+  if (!heed_dtype_find(luaL_checkstring(L, 2), &dtype))
+    return heed_bind_error(L, "fromfile: %s", heed_error());
+  bool given = lua_istable(L, 3);
+  lua_Integer n = given ? luaL_len(L, 3) : 0;
+  if (n > HEED_MAX_DIM)
+    return heed_bind_error(L, "fromfile: more than %d dimensions are not "
+                           "possible", HEED_MAX_DIM);
+  for (shape.ndim = 0; shape.ndim < n; shape.ndim++) {
+    lua_geti(L, 3, shape.ndim + 1);
+    shape.dim[shape.ndim] = luaL_checkinteger(L, -1);
     lua_pop(L, 1);
   }
-  return n;
-}
-
-/* The same from {name = tensor ...}. */
-static lua_Integer flatten_map(lua_State *L, int index) {
-  if (lua_getfield(L, index, "state_dict") == LUA_TFUNCTION)
-    luaL_error(L, "save_safetensors: tensors must be a table of tensors, such "
-               "as what its state_dict() gives, got %s",
-               heed_bind_describe(L, index));
-  lua_pop(L, 1);
-  lua_Integer n = 0;
-  lua_newtable(L);
-  int list = lua_gettop(L);
-  lua_pushnil(L);
-  while (lua_next(L, index)) {
-    if (lua_type(L, -2) != LUA_TSTRING)
-      luaL_error(L, "save_safetensors: tensors must have names as keys, got "
-                 "%s", heed_bind_describe(L, -2));
-    if (!heed_bind_find(L, -1))
-      luaL_error(L, "save_safetensors: tensors.%s must be a tensor, got %s",
-                 lua_tostring(L, -2), heed_bind_describe(L, -1));
-    n++;
-    lua_rawseti(L, list, 2 * n);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, list, 2 * n - 1);
-  }
-  return n;
-}
-
-/* Pushes a list of the metadata: key, value, key, value ...; returns how many
-   pairs. */
-static lua_Integer flatten_metadata(lua_State *L, int index) {
-  lua_Integer n = 0;
-  lua_newtable(L);
-  int list = lua_gettop(L);
-  if (lua_isnoneornil(L, index)) return 0;
-  if (!lua_istable(L, index))
-    luaL_error(L, "save_safetensors: metadata must be a table, got %s",
-               heed_bind_describe(L, index));
-  lua_pushnil(L);
-  while (lua_next(L, index)) {
-    if (lua_type(L, -2) != LUA_TSTRING)
-      luaL_error(L, "save_safetensors: metadata must have strings as keys, "
-                 "got %s", heed_bind_describe(L, -2));
-    if (lua_type(L, -1) != LUA_TSTRING)
-      luaL_error(L, "save_safetensors: metadata.%s must be a string, got %s",
-                 lua_tostring(L, -2), heed_bind_describe(L, -1));
-    n++;
-    lua_rawseti(L, list, 2 * n);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, list, 2 * n - 1);
-  }
-  return n;
-}
-
-/* A block that Lua frees. */
-static void *scratch(lua_State *L, lua_Integer n, size_t size) {
-  return lua_newuserdatauv(L, (size_t)(n + 1) * size, 0);
+  lua_Integer offset = luaL_checkinteger(L, 4);
+  heed_tensor **box = heed_bind_box(L);
+  return give(L, box, heed_raw_load("fromfile", path, dtype,
+                                    given ? &shape : NULL, offset));
 }
 
 /***
-Writes tensors and metadata into a safetensors file.
+Writes the elements of x into a file, row-major and little-endian;
+`heed.fromfile` reads them.
 
-The file at `path` is replaced whole once everything is written and synced;
-when that fails, the old one stays as it was. Only the elements of a view
-are written, row-major.
-
-@function save_safetensors
-@tparam string path
-@tparam table tensors by name (written in the order of the names), or a
-  list of `{name, tensor}` (written in this order)
-@tparam[opt] table metadata string to string
-@raise when the file cannot be written, or a name is no UTF-8 or there twice
-@usage
-heed.save_safetensors(os.tmpname(), {{"w", heed.tensor {1, 2}}},
-  {made_by = "me"})
+The file at `path` is replaced whole once everything is written and synced.
+@function tofile
+@param x tensor
+@param path string
+@raise when the file cannot be written; the old one then stays
+@usage heed.zeros(3):tofile(os.tmpname())
 */
-static int save_safetensors(lua_State *L) {
-  const char *path = check_path(L, 1, "save_safetensors");
-  lua_settop(L, 3);
-  if (!lua_istable(L, 2))
-    return luaL_error(L, "save_safetensors: tensors must be a table, got %s",
-                      heed_bind_describe(L, 2));
-  bool list = luaL_len(L, 2) > 0;
-  lua_Integer n = list ? flatten_list(L, 2) : flatten_map(L, 2);
-  int tensors = lua_gettop(L);
-  lua_Integer nmeta = flatten_metadata(L, 3);
-  int metadata = lua_gettop(L);
-  item *items = scratch(L, n, sizeof *items);
-  heed_text *names = scratch(L, n, sizeof *names);
-  heed_tensor **values = scratch(L, n, sizeof *values);
-  heed_text *pairs = scratch(L, 2 * nmeta, sizeof *pairs);
-  /* From here on Lua allocates nothing, so that no finaliser runs that could
-     close a tensor. */
-  for (lua_Integer i = 0; i < n; i++) {
-    lua_rawgeti(L, tensors, 2 * i + 1);
-    lua_rawgeti(L, tensors, 2 * i + 2);
-    items[i] = (item){text_at(L, -2),
-                      heed_bind_check(L, -1, "save_safetensors: a value")};
-    lua_pop(L, 2);
-  }
-  for (lua_Integer i = 0; i < 2 * nmeta; i++) {
-    lua_rawgeti(L, metadata, i + 1);
-    pairs[i] = text_at(L, -1);
-    lua_pop(L, 1);
-  }
-  if (!list) qsort(items, (size_t)n, sizeof *items, by_name);
-  qsort(pairs, (size_t)nmeta, 2 * sizeof *pairs, by_name);
-  for (lua_Integer i = 0; i < n; i++) {
-    names[i] = items[i].name;
-    values[i] = items[i].tensor;
-  }
-  if (!heed_safetensors_save(path, (int)n, names, values, (int)nmeta, pairs))
+static int to_file(lua_State *L) {
+  heed_bind_check(L, 1, "tofile: x");
+  const char *path = heed_bind_path(L, 2, "tofile");
+  if (!heed_raw_save("tofile", path, heed_bind_find(L, 1)))
     return heed_bind_raise(L);
   return 0;
 }
@@ -257,11 +243,12 @@ core.write_file_atomic(os.tmpname(), "all of it\n")
 */
 static int write_file_atomic(lua_State *L) {
   const char *op = luaL_optstring(L, 3, "write_file_atomic");
-  const char *path = check_path(L, 1, op);
+  const char *path = heed_bind_path(L, 1, op);
   if (lua_type(L, 2) != LUA_TSTRING)
-    return luaL_error(L, "%s: text must be a string, got %s", op,
-                      heed_bind_describe(L, 2));
-  heed_text text = text_at(L, 2);
+    return heed_bind_error(L, "%s: text must be a string, got %s", op,
+                           heed_bind_describe(L, 2));
+  heed_text text;
+  text.data = lua_tolstring(L, 2, &text.length);
   heed_file f;
   if (!heed_file_begin(&f, op, path)) return heed_bind_raise(L);
   bool ok = heed_file_write(&f, text.data, text.length);
@@ -272,14 +259,24 @@ static int write_file_atomic(lua_State *L) {
 
 void heed_bind_files(lua_State *L) {
   static const luaL_Reg functions[] = {
-      {"load_safetensors", load_safetensors},
-      {"save_safetensors", save_safetensors},
+      {"file_open", file_open}, {"npy_load", npy_load},
+      {"npy_save", npy_save},   {"raw_load", raw_load},
       {"write_file_atomic", write_file_atomic},
       {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"names", reader_names}, {"metadata", reader_metadata},
+      {"info", reader_info},   {"load", reader_load},
+      {"close", close_reader}, {NULL, NULL}};
   static const luaL_Reg meta[] = {
       {"__gc", close_reader}, {"__close", close_reader}, {NULL, NULL}};
   luaL_newmetatable(L, READER);
   luaL_setfuncs(L, meta, 0);
+  luaL_newlib(L, methods);
+  lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
+  lua_getfield(L, -1, "methods");
+  lua_pushcfunction(L, to_file);
+  lua_setfield(L, -2, "tofile");
+  lua_pop(L, 1);
 }

@@ -31,6 +31,7 @@ int luaopen_heed_core(lua_State *L) {
   heed_bind_generators(L);
   heed_bind_system(L);
   heed_bind_files(L);
+  heed_bind_saving(L);
   heed_bind_images(L);
   heed_bind_unicode(L);
   lua_setfield(L, -2, "unicode");

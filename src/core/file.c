@@ -69,10 +69,12 @@ bool heed_file_begin(heed_file *f, const char *op, const char *path) {
   return true;
 }
 
-bool heed_file_write(heed_file *f, const void *data, size_t bytes) {
-  const char *at = data;
+/* Writes where the file stands, or at `offset` unless that is negative. */
+static bool write_bytes(heed_file *f, const char *at, size_t bytes,
+                        int64_t offset) {
   while (bytes > 0) {
-    ssize_t n = write(f->fd, at, bytes);
+    ssize_t n = offset < 0 ? write(f->fd, at, bytes)
+                           : pwrite(f->fd, at, bytes, (off_t)offset);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       if (n == 0) errno = ENOSPC;
@@ -80,8 +82,18 @@ bool heed_file_write(heed_file *f, const void *data, size_t bytes) {
     }
     at += n;
     bytes -= (size_t)n;
+    if (offset >= 0) offset += n;
   }
   return true;
+}
+
+bool heed_file_write(heed_file *f, const void *data, size_t bytes) {
+  return write_bytes(f, data, bytes, -1);
+}
+
+bool heed_file_write_at(heed_file *f, const void *data, size_t bytes,
+                        int64_t offset) {
+  return write_bytes(f, data, bytes, offset);
 }
 
 /* Makes a rename in the folder of `path` last through a power cut. Some

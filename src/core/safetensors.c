@@ -5,77 +5,43 @@
 #define _GNU_SOURCE
 #include "core/safetensors.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "core/elements.h"
 #include "core/file.h"
+#include "core/reader.h"
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the files are little-endian, and are read without swapping bytes"
-#endif
-
-#define LOAD "load_safetensors"
 #define SAVE "save_safetensors"
 #define METADATA "__metadata__"
 #define MAX_HEADER 100000000 /* as every other reader of the format has it */
-#define CHUNK 65536          /* bytes that are converted at a time */
 
 /* -- element types of the files -- */
 
 typedef struct kind {
   const char *name;
-  size_t size;
-  heed_dtype dtype; /* what it becomes */
-  /* dst, src: n elements; false for a value that is not allowed. NULL: the
-     elements are copied as they are. */
-  bool (*convert)(void *dst, const unsigned char *src, size_t n);
+  heed_encoding encoding;
 } kind;
 
-/* src may lie anywhere, so elements are copied out before they are read. */
-#define DEFINE_WIDEN(name, type)                                         \
-  static bool name(void *dst, const unsigned char *src, size_t n) {      \
-    int64_t *to = dst;                                                   \
-    for (size_t i = 0; i < n; i++) {                                     \
-      type v;                                                            \
-      memcpy(&v, src + i * sizeof v, sizeof v);                          \
-      to[i] = (int64_t)v;                                                \
-    }                                                                    \
-    return true;                                                         \
-  }
-
-DEFINE_WIDEN(widen_i16, int16_t)
-DEFINE_WIDEN(widen_i8, int8_t)
-DEFINE_WIDEN(widen_u32, uint32_t)
-DEFINE_WIDEN(widen_u16, uint16_t)
-
-static bool check_bool(void *dst, const unsigned char *src, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (src[i] > 1) return false;
-  memcpy(dst, src, n);
-  return true;
-}
+#define KIND(name, dtype, size, is_signed) {name, {dtype, size, is_signed, 0}}
 
 /* The first ones are those that are written, by heed_dtype. */
 static const kind kinds[] = {
-    {"BOOL", 1, HEED_BOOL, check_bool},
-    {"U8", 1, HEED_UINT8, NULL},
-    {"I32", 4, HEED_INT32, NULL},
-    {"I64", 8, HEED_INT64, NULL},
-    {"F16", 2, HEED_FLOAT16, NULL},
-    {"BF16", 2, HEED_BFLOAT16, NULL},
-    {"F32", 4, HEED_FLOAT32, NULL},
-    {"F64", 8, HEED_FLOAT64, NULL},
-    {"I16", 2, HEED_INT64, widen_i16},
-    {"I8", 1, HEED_INT64, widen_i8},
-    {"U32", 4, HEED_INT64, widen_u32},
-    {"U16", 2, HEED_INT64, widen_u16},
+    KIND("BOOL", HEED_BOOL, 1, false),
+    KIND("U8", HEED_UINT8, 1, false),
+    KIND("I32", HEED_INT32, 4, true),
+    KIND("I64", HEED_INT64, 8, true),
+    KIND("F16", HEED_FLOAT16, 2, true),
+    KIND("BF16", HEED_BFLOAT16, 2, true),
+    KIND("F32", HEED_FLOAT32, 4, true),
+    KIND("F64", HEED_FLOAT64, 8, true),
+    KIND("I16", HEED_INT64, 2, true),
+    KIND("I8", HEED_INT64, 1, true),
+    KIND("U64", HEED_INT64, 8, false),
+    KIND("U32", HEED_INT64, 4, false),
+    KIND("U16", HEED_INT64, 2, false),
 };
 
 static const kind *find_kind(const char *name) {
@@ -94,8 +60,7 @@ typedef struct entry {
 } entry;
 
 struct heed_safetensors {
-  char *path;
-  int fd;
+  heed_reader reader;
   int64_t start, bytes; /* of the data */
   json_t *header;
   int count;
@@ -103,40 +68,23 @@ struct heed_safetensors {
 };
 
 /* Messages about the file and about a tensor in it. */
-#define FAIL(s, ...) (heed_fail(__VA_ARGS__), \
-                      heed_fail_prefix("%s: %s: ", LOAD, (s)->path))
-#define FAIL_TENSOR(s, name, ...) (heed_fail(__VA_ARGS__), \
-    heed_fail_prefix("%s: %s: tensor \"%.200s\": ", LOAD, (s)->path, name))
+#define FAIL(s, ...) heed_reader_fail(&(s)->reader, __VA_ARGS__)
+#define FAIL_TENSOR(s, name, ...) \
+  (heed_fail(__VA_ARGS__), blame_tensor(s, name))
 
-static bool read_at(const heed_safetensors *s, void *data, size_t bytes,
-                    int64_t offset) {
-  char *at = data;
-  while (bytes > 0) {
-    ssize_t n = pread(s->fd, at, bytes, (off_t)offset);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return FAIL(s, "cannot be read: %s", strerror(errno));
-    if (n == 0) return FAIL(s, "was cut short while it was read");
-    at += n;
-    offset += n;
-    bytes -= (size_t)n;
-  }
-  return true;
+static bool blame_tensor(const heed_safetensors *s, const char *name) {
+  heed_fail_prefix("tensor \"%.200s\": ", name);
+  return heed_reader_blame(&s->reader);
 }
 
-/* Opens the file and parses its header. */
-static bool open_header(heed_safetensors *s) {
-  /* without O_NONBLOCK, opening a pipe would wait for its other end */
-  s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat info;
-  if (s->fd < 0 || fstat(s->fd, &info) != 0)
-    return FAIL(s, "cannot be opened: %s", strerror(errno));
-  if (!S_ISREG(info.st_mode)) return FAIL(s, "is no plain file");
-  int64_t size = info.st_size;
+/* Parses the header of the open file. */
+static bool read_header(heed_safetensors *s) {
+  int64_t size = s->reader.size;
   uint64_t length;
   if (size < 8)
     return FAIL(s, "must start with the 8 bytes of the header's length, but "
                    "has %lld bytes", (long long)size);
-  if (!read_at(s, &length, sizeof length, 0)) return false;
+  if (!heed_reader_read(&s->reader, &length, sizeof length, 0)) return false;
   if (memcmp(&length, "PK\3\4", 4) == 0)
     return FAIL(s, "is a zip archive, such as torch.save writes; "
                    "safetensors.torch.save_file writes what can be read");
@@ -151,10 +99,10 @@ static bool open_header(heed_safetensors *s) {
   char *text = malloc(length + 1);
   if (!text) {
     heed_fail_memory(length + 1);
-    return heed_fail_prefix("%s: %s: ", LOAD, s->path);
+    return heed_reader_blame(&s->reader);
   }
   json_error_t error;
-  bool ok = read_at(s, text, length, 8);
+  bool ok = heed_reader_read(&s->reader, text, length, 8);
   if (ok && (length == 0 || text[0] != '{'))
     ok = FAIL(s, "the header must be a JSON object");
   if (ok) {
@@ -193,9 +141,8 @@ static bool read_shape(const heed_safetensors *s, entry *e, json_t *list) {
                          i + 1);
     e->shape.dim[i] = json_integer_value(size);
   }
-  return heed_shape_check("shape", &e->shape, e->kind->dtype) ||
-         heed_fail_prefix("%s: %s: tensor \"%.200s\": ", LOAD, s->path,
-                          e->name);
+  return heed_shape_check("shape", &e->shape, e->kind->encoding.dtype) ||
+         blame_tensor(s, e->name);
 }
 
 static bool read_span(const heed_safetensors *s, entry *e, json_t *list) {
@@ -210,7 +157,7 @@ static bool read_span(const heed_safetensors *s, entry *e, json_t *list) {
                        "within the %lld bytes of data", (long long)e->begin,
                        (long long)e->end, (long long)s->bytes);
   /* the shape is checked: this cannot overflow */
-  int64_t want = heed_shape_numel(&e->shape) * (int64_t)e->kind->size;
+  int64_t want = heed_shape_numel(&e->shape) * (int64_t)e->kind->encoding.size;
   if (e->end - e->begin != want)
     return FAIL_TENSOR(s, e->name, "%s %s takes %lld bytes, but data_offsets "
                        "[%lld %lld] span %lld", e->kind->name,
@@ -228,7 +175,8 @@ static bool read_entry(const heed_safetensors *s, entry *e, json_t *value) {
   e->kind = find_kind(dtype);
   if (!e->kind)
     return FAIL_TENSOR(s, e->name, "dtype must be F64, F32, F16, BF16, I64, "
-                       "I32, I16, I8, U32, U16, U8 or BOOL, got %.40s", dtype);
+                       "I32, I16, I8, U64, U32, U16, U8 or BOOL, got %.40s",
+                       dtype);
   return read_shape(s, e, json_object_get(value, "shape")) &&
          read_span(s, e, json_object_get(value, "data_offsets"));
 }
@@ -280,18 +228,15 @@ static bool read_entries(heed_safetensors *s) {
   return check_places(s);
 }
 
-heed_safetensors *heed_safetensors_open(const char *path) {
+heed_safetensors *heed_safetensors_open(const char *op, const char *path) {
   heed_safetensors *s = calloc(1, sizeof *s);
-  if (s) {
-    s->fd = -1;
-    s->path = strdup(path);
-  }
-  if (!s || !s->path) {
-    free(s);
+  if (!s) {
     heed_fail_memory(sizeof *s);
     return NULL;
   }
-  if (!open_header(s) || !read_entries(s)) {
+  s->reader.fd = -1;
+  if (!heed_reader_open(&s->reader, op, path) || !read_header(s) ||
+      !read_entries(s)) {
     heed_safetensors_close(s);
     return NULL;
   }
@@ -300,10 +245,9 @@ heed_safetensors *heed_safetensors_open(const char *path) {
 
 void heed_safetensors_close(heed_safetensors *s) {
   if (!s) return;
-  if (s->fd >= 0) close(s->fd);
+  heed_reader_close(&s->reader);
   json_decref(s->header);
   free(s->entry);
-  free(s->path);
   free(s);
 }
 
@@ -311,6 +255,14 @@ int heed_safetensors_count(const heed_safetensors *s) { return s->count; }
 
 const char *heed_safetensors_name(const heed_safetensors *s, int i) {
   return s->entry[i].name;
+}
+
+heed_dtype heed_safetensors_dtype(const heed_safetensors *s, int i) {
+  return s->entry[i].kind->encoding.dtype;
+}
+
+const heed_shape *heed_safetensors_shape(const heed_safetensors *s, int i) {
+  return &s->entry[i].shape;
 }
 
 void heed_safetensors_metadata(const heed_safetensors *s,
@@ -323,38 +275,45 @@ void heed_safetensors_metadata(const heed_safetensors *s,
     visit(user, key, json_string_value(value));
 }
 
-/* Reads n elements into `to`, converting a chunk at a time. */
-static bool read_converted(const heed_safetensors *s, const entry *e,
-                           char *to, int64_t n) {
-  unsigned char chunk[CHUNK];
-  int64_t room = (int64_t)(CHUNK / e->kind->size), done = 0;
-  size_t out = heed_dtype_size(e->kind->dtype);
-  while (done < n) {
-    size_t part = (size_t)(n - done < room ? n - done : room);
-    if (!read_at(s, chunk, part * e->kind->size,
-                 s->start + e->begin + done * (int64_t)e->kind->size))
-      return false;
-    if (!e->kind->convert(to + (size_t)done * out, chunk, part))
-      return FAIL_TENSOR(s, e->name, "a BOOL must be the byte 0 or 1, found "
-                         "another");
-    done += (int64_t)part;
-  }
+/* Where reading of a tensor stands. */
+typedef struct cursor {
+  const heed_reader *reader;
+  int64_t at;
+  bool failed; /* the message is about the file */
+} cursor;
+
+static bool pull(void *from, void *data, size_t bytes) {
+  cursor *c = from;
+  c->failed = !heed_reader_read(c->reader, data, bytes, c->at);
+  if (c->failed) return false;
+  c->at += (int64_t)bytes;
   return true;
 }
 
-heed_tensor *heed_safetensors_load(const heed_safetensors *s, int i) {
-  const entry *e = &s->entry[i];
-  heed_tensor *t = heed_tensor_new(LOAD, e->kind->dtype, &e->shape);
+static heed_tensor *load(const heed_safetensors *s, const entry *e,
+                         const heed_shape *shape, int64_t skip) {
+  const heed_encoding *encoding = &e->kind->encoding;
+  heed_tensor *t = heed_tensor_new(s->reader.op, encoding->dtype, shape);
   if (!t) return NULL;
-  int64_t n = heed_shape_numel(&e->shape);
-  char *data = heed_tensor_data(t);
-  bool ok = e->kind->convert
-                ? read_converted(s, e, data, n)
-                : read_at(s, data, (size_t)n * e->kind->size,
-                          s->start + e->begin);
-  if (ok) return t;
+  cursor c = {&s->reader,
+              s->start + e->begin + skip * (int64_t)encoding->size, false};
+  if (heed_elements_read(t, encoding, pull, &c)) return t;
+  if (!c.failed) blame_tensor(s, e->name);
   heed_tensor_drop(t);
   return NULL;
+}
+
+heed_tensor *heed_safetensors_load(const heed_safetensors *s, int i) {
+  return load(s, &s->entry[i], &s->entry[i].shape, 0);
+}
+
+heed_tensor *heed_safetensors_rows(const heed_safetensors *s, int i,
+                                   int64_t first, int64_t n) {
+  heed_shape shape = s->entry[i].shape;
+  shape.dim[0] = n;
+  int64_t row = 1;
+  for (int d = 1; d < shape.ndim; d++) row *= shape.dim[d];
+  return load(s, &s->entry[i], &shape, first * row);
 }
 
 /* -- writing -- */
@@ -444,34 +403,8 @@ static char *dump(json_t *header, size_t *length) {
   return text;
 }
 
-/* Writes the elements of any view in row-major order, through a buffer. */
-static bool write_view(heed_file *f, const heed_tensor *t) {
-  char chunk[CHUNK];
-  size_t size = heed_dtype_size(t->dtype), used = 0;
-  const char *data = t->storage->data;
-  int64_t at[HEED_MAX_DIM] = {0}, place = t->offset;
-  for (int64_t left = heed_tensor_numel(t); left > 0; left--) {
-    memcpy(chunk + used, data + (size_t)place * size, size);
-    used += size;
-    if (used == sizeof chunk || left == 1) {
-      if (!heed_file_write(f, chunk, used)) return false;
-      used = 0;
-    }
-    for (int d = t->shape.ndim - 1; d >= 0; d--) { /* the next position */
-      place += t->stride[d];
-      if (++at[d] < t->shape.dim[d]) break;
-      place -= at[d] * t->stride[d];
-      at[d] = 0;
-    }
-  }
-  return true;
-}
-
-static bool write_tensor(heed_file *f, const heed_tensor *t) {
-  if (!heed_tensor_is_contiguous(t)) return write_view(f, t);
-  size_t n = (size_t)heed_tensor_numel(t);
-  return heed_file_write(f, heed_tensor_data(t),
-                         n * heed_dtype_size(t->dtype));
+static bool push(void *to, const void *data, size_t bytes) {
+  return heed_file_write(to, data, bytes);
 }
 
 static bool write_all(const char *path, json_t *header, int n,
@@ -489,7 +422,8 @@ static bool write_all(const char *path, json_t *header, int n,
     uint64_t first = length;
     ok = heed_file_write(&f, &first, sizeof first) &&
          heed_file_write(&f, text, length);
-    for (int i = 0; ok && i < n; i++) ok = write_tensor(&f, tensors[i]);
+    for (int i = 0; ok && i < n; i++)
+      ok = heed_elements_write(tensors[i], push, &f);
     if (ok) ok = heed_file_commit(&f);
     else heed_file_abandon(&f);
   }

@@ -8,8 +8,9 @@
  *            the header; "__metadata__" -> an object of strings
  *   the rest the tensors' elements, row-major, little-endian, no gaps
  *
- * F32, F64, I64 and BOOL are read as they are. F16 and BF16 become float32,
- * I32, I16, I8, U32, U16 and U8 become int64: none loses a bit.
+ * Every dtype of heed is written, and read again as it is. The integers that
+ * heed lacks (I16, I8, U64, U32, U16) become int64; a U64 beyond it is an
+ * error.
  *
  * A file is not trusted: everything is checked against its size before memory
  * is asked for, and it is read with pread, so that a file that is cut short
@@ -18,31 +19,33 @@
 #ifndef HEED_CORE_SAFETENSORS_H
 #define HEED_CORE_SAFETENSORS_H
 
+#include "core/file.h"
 #include "core/tensor.h"
 
 typedef struct heed_safetensors heed_safetensors;
 
-/* Opens a file and checks its header; NULL with a message on failure. */
-heed_safetensors *heed_safetensors_open(const char *path);
+/* Opens a file and checks its header; NULL with a message on failure. `op`
+   opens messages and must last as long as the file. Elements are read when
+   they are asked for. */
+heed_safetensors *heed_safetensors_open(const char *op, const char *path);
 void heed_safetensors_close(heed_safetensors *s); /* NULL is allowed */
 
 /* The tensors, in the order in which their data lies in the file. */
 int heed_safetensors_count(const heed_safetensors *s);
 const char *heed_safetensors_name(const heed_safetensors *s, int i);
+heed_dtype heed_safetensors_dtype(const heed_safetensors *s, int i);
+const heed_shape *heed_safetensors_shape(const heed_safetensors *s, int i);
 /* Reads tensor i; the caller owns it. */
 heed_tensor *heed_safetensors_load(const heed_safetensors *s, int i);
+/* Reads n rows of it from row `first`, counted from 0, which it must have. */
+heed_tensor *heed_safetensors_rows(const heed_safetensors *s, int i,
+                                   int64_t first, int64_t n);
 
 /* Calls `visit` for every pair of the metadata. */
 void heed_safetensors_metadata(const heed_safetensors *s,
                                void (*visit)(void *user, const char *key,
                                              const char *value),
                                void *user);
-
-/* A name or a text, not ended by a zero. */
-typedef struct heed_text {
-  const char *data;
-  size_t length;
-} heed_text;
 
 /* Writes n tensors (any strides) in the given order, and nmeta pairs of
    metadata: keys and values in turn. The file at `path` is replaced whole or,

@@ -13,6 +13,7 @@
 local cjson = require "cjson".new()
 local check = require "heed.check"
 local core = require "heed.core"
+local files = require "heed.files"
 local hex = require "heed.hex"
 
 local state = {}
@@ -118,7 +119,7 @@ end
 
 --- Reads what `write` wrote; raises for a file of another format.
 function state.read(path, format)
-  local tensors, metadata = core.load_safetensors(path)
+  local tensors, metadata = files.load_safetensors(path)
   if metadata.format ~= format then
     check.fail("load: %s: format must be %s, got %s", path,
       check.show(format), check.show(metadata.format))
