@@ -1,7 +1,6 @@
 --- Shards: tensors in several safetensors files, and the index that names them,
 -- such as `model.safetensors.index.json`: `{"weight_map": {name: file}}`.
 
-local cjson = require "cjson.safe"
 local check = require "heed.check"
 local core = require "heed.core"
 local read_file = require "heed.read_file"
@@ -36,7 +35,7 @@ local function read_index(func, path)
   end
   local text <const>, reason = read_file(func, path)
   if not text then check.fail("%s", reason) end
-  local index <const> = cjson.decode(text)
+  local index <const> = require "cjson.safe".decode(text)
   local map <const> = type(index) == "table" and index.weight_map
   if type(map) ~= "table" then
     fail(func, path, "must be a JSON object with an object weight_map")

@@ -1,7 +1,7 @@
 --- Values kept in files beside the specs, as the results to come again.
 local check = require "heed.check"
 local close = require "heed.testing.close"
-local core = require "heed.core"
+local files = require "heed.files"
 local heat = require "heed.testing.heat"
 local values = require "heed.testing.values"
 
@@ -114,7 +114,7 @@ end
 
 local function write(path, got, place, used)
   make_folder(path)
-  core.save_safetensors(path, got)
+  files.save_safetensors(path, got)
   used[path].written = place or "?"
   io.stderr:write("golden: wrote ", path, "\n")
   return true
@@ -194,7 +194,7 @@ function golden.check(name, value, options, frozen)
     return false, ("matches_golden: %s is missing; HEED_UPDATE_GOLDEN=1 makes "
       .. "it from this result, once that is known to be right"):format(path)
   end
-  local text = difference(path, got, core.load_safetensors(path), given)
+  local text = difference(path, got, files.load_safetensors(path), given)
   if not text then return true end
   if update and used[path].written then
     return false, ("%s\n  %s wrote the file in this run: two tests share the "
