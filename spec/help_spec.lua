@@ -19,6 +19,7 @@ describe("heed.help", function()
       assert.is_nil(paths[entry.path], entry.path .. " is there twice")
       paths[entry.path] = true
       assert.not_equal("", entry.summary, entry.path)
+      assert.is_true(#entry.usages > 0, entry.path .. " has no example")
     end
     for _, op in ipairs(heed.core.op_table) do
       if op.group == "tensor" then

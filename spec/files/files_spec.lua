@@ -317,8 +317,8 @@ describe("saving", function()
         save(path, heed.ones(10))
         local old = bytes_of(path)
         assert(os.execute("mount -o remount,ro " .. mount))
-        assert.matches("^[%w_]+: %S+: cannot be written: Read%-only file system$",
-          message(save, path, heed.ones(20)))
+        assert.matches("^[%w_]+: %S+: cannot be written: Read%-only file "
+          .. "system$", message(save, path, heed.ones(20)))
         assert.equal(old, bytes_of(path))
       end)
       if not done then pending "no filesystem can be mounted here" end

@@ -24,11 +24,21 @@ function Accuracy:init(options)
 end
 
 --- Forgets all batches.
+-- @usage
+-- local accuracy = heed.metrics.Accuracy()
+-- accuracy:update(heed.tensor {1}, heed.tensor {2})
+-- accuracy:reset()
+-- accuracy:update(heed.tensor {1, 1}, heed.tensor {1, 2})
+-- return accuracy:compute() --> 0.5
 function Accuracy:reset() self.right, self.count = 0, 0 end
 
 --- Adds a batch.
 -- @param output scores [.. C], or predictions [..]
 -- @param target labels [..]
+-- @usage
+-- local accuracy = heed.metrics.Accuracy()
+-- accuracy:update(heed.tensor {{0.1, 2.0}, {3.0, 0.2}}, heed.tensor {2, 2})
+-- return accuracy:compute() --> 0.5
 function Accuracy:update(output, target)
   local scores, predictions, labels = metric.read("Accuracy", output, target,
     self.ignore_index)
@@ -52,6 +62,10 @@ end
 --- The accuracy of all batches so far.
 -- @treturn number 0 to 1
 -- @raise when no target was counted
+-- @usage
+-- local accuracy = heed.metrics.Accuracy()
+-- accuracy:update(heed.tensor {1, 2, 2, 1}, heed.tensor {1, 2, 3, 3})
+-- return accuracy:compute() --> 0.5
 function Accuracy:compute()
   metric.check_counted("Accuracy", self.count)
   return self.right / self.count

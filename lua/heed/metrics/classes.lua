@@ -45,6 +45,11 @@ function ConfusionMatrix:init(options)
 end
 
 --- Forgets all batches.
+-- @usage
+-- local matrix = heed.metrics.ConfusionMatrix {num_classes = 2}
+-- matrix:update(heed.tensor {2}, heed.tensor {2})
+-- matrix:reset()
+-- return matrix:compute() --> 0 0 0 0
 function ConfusionMatrix:reset()
   local n = self.num_classes or 0
   self.counts = ops.zeros({n, n}, "int64") -- [actual predicted]
@@ -64,6 +69,11 @@ local function largest(x) return #x > 0 and x:max():item() or 0 end
 --- Adds a batch.
 -- @param output scores [.. C], or predictions [..]
 -- @param target labels [..]
+-- @usage
+-- local matrix = heed.metrics.ConfusionMatrix()
+-- matrix:update(heed.tensor {1, 1}, heed.tensor {1, 2})
+-- matrix:update(heed.tensor {2, 2}, heed.tensor {1, 2})
+-- return matrix:compute() --> 1 1 1 1
 function ConfusionMatrix:update(output, target)
   local name = self.__name
   local scores, predictions, labels = metric.read(name, output, target,
@@ -87,6 +97,10 @@ end
 --- How often each class was taken for each.
 -- @treturn tensor int64 [C C]: row i holds what the targets of class i were
 -- predicted as
+-- @usage
+-- local matrix = heed.metrics.ConfusionMatrix()
+-- matrix:update(heed.tensor {2, 2, 1}, heed.tensor {1, 2, 1})
+-- return matrix:compute() --> 1 1 0 1
 function ConfusionMatrix:compute() return self.counts:clone() end
 
 -- -- precision, recall, F1 ---------------------------------------------------
@@ -137,6 +151,13 @@ local function total(list)
   return sum
 end
 
+--- The precision, recall or F1 of all batches so far.
+-- @return number from 0 to 1; with `average = "none"` a list of them
+-- @raise when no target was counted
+-- @usage
+-- local f1 = heed.metrics.F1 {average = "binary"}
+-- f1:update(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 1})
+-- return f1:compute() --> 0.6667
 local function compute(self)
   local name, f = self.__name, formulas[self.__name]
   local counts = self.counts

@@ -25,11 +25,23 @@ function Perplexity:init(options)
 end
 
 --- Forgets all batches.
+-- @usage
+-- local perplexity = heed.metrics.Perplexity()
+-- perplexity:update(heed.zeros(5, 8), heed.ones({5}, "int64"))
+-- perplexity:reset()
+-- perplexity:update(heed.zeros(5, 2), heed.ones({5}, "int64"))
+-- return perplexity:compute() --> 2
 function Perplexity:reset() self.sum, self.count = 0.0, 0 end
 
 --- Adds a batch.
 -- @param output scores [.. C], as for `F.cross_entropy`
 -- @param target labels [..]
+-- @usage
+-- local perplexity = heed.metrics.Perplexity()
+-- for _ = 1, 3 do -- batches
+--   perplexity:update(heed.zeros(2, 5, 8), heed.ones({2, 5}, "int64"))
+-- end
+-- return perplexity:compute() --> 8
 function Perplexity:update(output, target)
   local scores, _, labels = metric.read("Perplexity", output, target,
     self.ignore_index)
@@ -46,6 +58,10 @@ end
 --- The perplexity of all batches so far.
 -- @treturn number 1 or more
 -- @raise when no target was counted
+-- @usage
+-- local perplexity = heed.metrics.Perplexity()
+-- perplexity:update(heed.zeros(4, 10), heed.tensor {1, 4, 10, -100})
+-- return perplexity:compute() --> 10
 function Perplexity:compute()
   metric.check_counted("Perplexity", self.count)
   return math.exp(self.sum / self.count)

@@ -121,6 +121,17 @@ end
 -- `length_penalty` (1)
 -- @treturn {{integer,...},...} ids of each sentence, without bos and eos
 -- @treturn {number,...} their scores
+-- @usage
+-- -- a model to which id 3 always follows, and after four of them the end, 2
+-- local length = 0
+-- local ids = beam_search(1, {
+--   next = function()
+--     length = length + 1
+--     return heed.tensor {{0, length > 4 and 9 or 0, 5.0, 1}}:log_softmax(-1)
+--   end,
+--   reorder = function() end,
+-- }, 10, {bos = 1, eos = 2, beam = 1})
+-- return ids[1] --> 3 3 3 3
 local function beam_search(n, model, longest, options)
   local o <const> = read_options(options, longest)
   local rows, best, ended = {}, {}, {}

@@ -86,6 +86,7 @@ end
 -- @tparam ?tensor lens int64 [B]: how many ids of each row count
 -- @return the memory, tensor [B S C]
 -- @raise when S is larger than max_length, or an id is none of the vocabulary
+-- @usage local memory = model:encode(src, lens) -- [1 3 C]
 function Translator:encode(src, lens)
   return self.transformer.encoder(embed(self, self.src_embedding, src),
     {valid_lens = lens})
@@ -98,6 +99,9 @@ end
 -- @tparam[opt] table options `cache`, an `nn.KeyValueCache`: tgt goes on from
 -- what it holds; `need_weights`: see `attention`
 -- @return the scores of the ids that come next, tensor [B T tgt_vocab]
+-- @usage
+-- local memory = model:encode(src, lens)
+-- local scores = model:decode(heed.tensor {{2, 5}}, memory, lens) -- [1 2 V]
 function Translator:decode(tgt, memory, lens, options)
   local cache <const> = options and options.cache
   local x = embed(self, self.tgt_embedding, tgt,
@@ -114,6 +118,7 @@ end
 -- @param tgt int64 tensor [B T], beginning with the start token
 -- @tparam ?tensor lens int64 [B]: how many ids of each source count
 -- @return tensor [B T tgt_vocab]
+-- @usage local scores = model(src, heed.tensor {{2, 5}}, lens) -- [1 2 V]
 function Translator:forward(src, tgt, lens)
   return self:decode(tgt, self:encode(src, lens), lens)
 end
@@ -155,6 +160,9 @@ end
 -- @param tgt int64 tensor [T], beginning with the start token
 -- @treturn {tensor,...} for each decoder layer the weights, mean of all heads,
 -- [T S]
+-- @usage
+-- local weights = model:attention(src[1], heed.tensor {2, 5})
+-- return weights[1][1]:sum() --> 1
 function Translator:attention(src, tgt)
   local was_training <const> = self.training
   self:eval()

@@ -13,6 +13,7 @@
 -- the shortest form: x itself is query, key and value, and the scores of key j
 -- are multiplied by sigmoid(adaptive_span[j]).
 
+local attend = require "heed.nn.attend"
 local check = require "heed.check"
 local core = require "heed.core"
 local F = require "heed.nn.functional"
@@ -66,6 +67,9 @@ end
 
 --- How far each head looks back, in keys, before its sight fades.
 -- @return tensor [H]
+-- @usage
+-- local layer = nn.AdaptiveSpanAttention(16, 4, {max_span = 32})
+-- print(layer:spans()) -- [H]
 function AdaptiveSpanAttention:spans()
   if self.plain then check.fail("%s: plain has no spans", NAME) end
   -- held within its bounds, yet with a gradient that can lead it back
@@ -78,16 +82,26 @@ end
 --- The mean of the spans, to be added to the loss with a small weight, so that
 -- heads look no further than they need.
 -- @return tensor without dimensions
+-- @usage
+-- local layer = nn.AdaptiveSpanAttention(16, 4, {max_span = 32})
+-- local y = layer(heed.randn(2, 5, 16))
+-- local loss = y:square():mean() + 1e-3 * layer:span_loss()
 function AdaptiveSpanAttention:span_loss() return ops.mean(self:spans()) end
 
 --- Brings the parameter `span` back into 0 .. 1: to be called after each step
 -- of an optimiser.
+-- @usage
+-- local layer = nn.AdaptiveSpanAttention(16, 4, {max_span = 32})
+-- local optimizer = optim.SGD(layer:parameters(), {lr = 0.1})
+-- -- after each loss:backward()
+-- optimizer:step()
+-- layer:clamp_span()
 function AdaptiveSpanAttention:clamp_span()
   local _ <close> = core.no_grad()
   self.span:copy_(ops.clamp(self.span, 0, 1))
 end
 
-local function attend_plainly(self, x, o)
+local function look_plainly(self, x, o)
   local t <const> = x:size(-2)
   if t > self.max_span then
     check.fail("%s: x %s: length %d exceeds max_span %d", NAME,
@@ -95,7 +109,7 @@ local function attend_plainly(self, x, o)
   end
   local span = ops.sigmoid(ops.slice(self.adaptive_span, 1, 1, t))
   local one <const> = ops.unsqueeze(x, -3)
-  local y, w = F.attend(NAME, one, ops.mul(one, ops.unsqueeze(span, -1)), one,
+  local y, w = attend(NAME, one, ops.mul(one, ops.unsqueeze(span, -1)), one,
     {causal = true, need_weights = o.need_weights, key_mask = o.key_mask,
       valid_lens = o.valid_lens}, 0.0)
   return ops.squeeze(y, -3), w and ops.squeeze(w, -3)
@@ -113,7 +127,7 @@ local function seen_keys(q, k, v, o)
   if not (o.key_mask or o.valid_lens) then return ops.ones({t}, "bool") end
   -- attention of no query raises for what is wrong in the two
   local none <const> = ops.zeros({q:size(1), q:size(2), 0, q:size(4)}, q.dtype)
-  F.attend(NAME, none, k, v,
+  attend(NAME, none, k, v,
     {key_mask = o.key_mask, valid_lens = o.valid_lens}, 0.0)
   local seen <const> = o.valid_lens and F.length_mask(o.valid_lens, t) or
     ops.ones({t}, "bool")
@@ -128,13 +142,13 @@ end
 
 -- Attends in blocks of `step` queries, each with its own keys and the
 -- `window` - 1 before them; q, k, v and the result are [B H T D].
-local function attend_in_blocks(self, q, k, v, o, window, step)
+local function look_in_blocks(self, q, k, v, o, window, step)
   local t <const>, before <const> = q:size(3), window - 1
   local tail <const>, size <const> = -t % step, before + step
   -- what is put before the first key and behind the last one is not seen
   local seen <const> = F.pad(seen_keys(q, k, v, o), {before, tail})
   local a <const> = self.attention
-  local y = F.attend(NAME, cut(F.pad(q, {0, 0, 0, tail}), step, step),
+  local y = attend(NAME, cut(F.pad(q, {0, 0, 0, tail}), step, step),
     cut(F.pad(k, {0, 0, before, tail}), size, step),
     cut(F.pad(v, {0, 0, before, tail}), size, step), {
       causal = true, window = window, bias = bias_of(self, step, size),
@@ -146,7 +160,7 @@ end
 
 local SMALLEST <const> = 64 -- queries of a block: fewer are not worth one
 
-local function attend(self, x, o)
+local function look_back(self, x, o)
   local t <const>, a <const> = x:size(2), self.attention
   -- places that some head sees: those nearer than its span and ramp
   local window <const> = math.ceil(ops.max(self:spans()):item() + self.ramp)
@@ -160,7 +174,7 @@ local function attend(self, x, o)
   end
   local q, k, v = ops.split_qkv(
     ops.linear(x, a.in_proj_weight, a.in_proj_bias), a.num_heads)
-  local y <const> = attend_in_blocks(self, q, k, v, o, window, step)
+  local y <const> = look_in_blocks(self, q, k, v, o, window, step)
   -- [B H T D] -> [B T H D] -> [B T E]
   return a.out_proj(ops.flatten(ops.transpose(y, -3, -2), -2, -1))
 end
@@ -171,6 +185,9 @@ end
 -- and keeps them in `attention_weights`
 -- @return tensor like x
 -- @return with `need_weights`, the weights [B H T T], with `plain` [B T T]
+-- @usage
+-- local layer = nn.AdaptiveSpanAttention(16, 4, {max_span = 32})
+-- local y = layer(heed.randn(2, 5, 16), {valid_lens = heed.tensor {5, 3}})
 function AdaptiveSpanAttention:forward(x, options)
   check.keys(NAME, options,
     {key_mask = true, valid_lens = true, need_weights = true})
@@ -180,7 +197,7 @@ function AdaptiveSpanAttention:forward(x, options)
       check.shape(x.shape))
   end
   local o <const> = options or {}
-  local y, w = (self.plain and attend_plainly or attend)(self, x, o)
+  local y, w = (self.plain and look_plainly or look_back)(self, x, o)
   self.attention_weights = w
   if w then return y, w end
   return y

@@ -51,6 +51,12 @@ local FORWARD <const> = {
 -- the weights and keeps them in `attention_weights`
 -- @return tensor [B Tq Dv]
 -- @return with `need_weights`, the weights [B Tq Tk]
+-- @usage
+-- local layer = nn.AdditiveAttention(2, 20, 8)
+-- local y, w = layer(heed.randn(2, 1, 20), heed.ones(2, 10, 2),
+--   heed.randn(2, 10, 4), {valid_lens = heed.tensor {2, 6},
+--   need_weights = true})
+-- return w[1]:sum() --> 1
 function AdditiveAttention:forward(queries, keys, values, options)
   check.keys(NAME, options, FORWARD)
   local o = {dropout = self.dropout, training = self.training,

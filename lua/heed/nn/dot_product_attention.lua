@@ -1,9 +1,9 @@
 --- DotProductAttention: `F.scaled_dot_product_attention` as a module, with
 -- dropout of its own.
 
+local attend = require "heed.nn.attend"
 local check = require "heed.check"
 local core = require "heed.core"
-local F = require "heed.nn.functional"
 local mask = require "heed.nn.attention_mask"
 local Module = require "heed.nn.module"
 
@@ -51,6 +51,12 @@ end
 -- `need_weights`: returns the weights and keeps them in `attention_weights`
 -- @return tensor [B Tq Dv], or [B H Tq Dv]
 -- @return with `need_weights`, the weights [B Tq Tk], or [B H Tq Tk]
+-- @usage
+-- local layer = nn.DotProductAttention()
+-- local y, w = layer(heed.randn(2, 1, 8), heed.ones(2, 10, 8),
+--   heed.randn(2, 10, 4), {valid_lens = heed.tensor {2, 6},
+--   need_weights = true})
+-- return w[1][1][1] --> 0.5
 function DotProductAttention:forward(queries, keys, values, options)
   check.keys(NAME, options, FORWARD)
   local o = options or {}
@@ -69,7 +75,7 @@ function DotProductAttention:forward(queries, keys, values, options)
     o = with_head(o)
   end
   local dropout <const> = self.training and self.dropout or 0.0
-  local y, w = F.attend(NAME, queries, keys, values, o, dropout,
+  local y, w = attend(NAME, queries, keys, values, o, dropout,
     self.generator)
   if single then y, w = ops.squeeze(y, -3), w and ops.squeeze(w, -3) end
   self.attention_weights = w

@@ -97,6 +97,8 @@ end
 
 --- @param ids int64 tensor of any shape
 -- @return tensor [.. embedding_dim]
+-- @usage
+-- local x = nn.Embedding(100, 16)(heed.tensor {{7, 100, 1}}) -- [1 3 16]
 function Embedding:forward(ids)
   if self.max_norm then
     check.tensor("embedding", "ids", ids)

@@ -138,6 +138,9 @@ end
 -- `F.scaled_dot_product_attention`; `need_weights`: the attention of each layer
 -- keeps its weights
 -- @return the scores of the ids that come next, tensor [B T vocab_size]
+-- @usage
+-- local model = nn.GPT(50, {d_model = 32, nhead = 4, num_layers = 2})
+-- local logits = model(heed.tensor {{3, 1, 4}}) -- [1 3 50]
 function GPT:forward(ids, options)
   check.keys(NAME, options, FORWARD)
   check_ids(ids)

@@ -4,10 +4,10 @@
 --     q, k, v = pixels of three 1x1 convolutions of the image
 --     y = softmax(scale q k^T) v, as an image;  with `residual`: gamma y + x
 
+local attend = require "heed.nn.attend"
 local check = require "heed.check"
 local Conv2d = require("heed.nn.convolution").Conv2d
 local core = require "heed.core"
-local F = require "heed.nn.functional"
 local Module = require "heed.nn.module"
 local parameter = require "heed.nn.parameter"
 
@@ -68,6 +68,10 @@ end
 -- in `attention_weights`
 -- @return tensor [B out_channels H W]
 -- @return with `need_weights`, the weights [B H*W H*W]
+-- @usage
+-- local layer = nn.ImageSelfAttention(8)
+-- local y, w = layer(heed.randn(1, 8, 4, 4), {need_weights = true})
+-- print(w.shape[2], w.shape[3]) -- 16 16
 function ImageSelfAttention:forward(x, options)
   check.keys(NAME, options, {need_weights = true})
   check.tensor(NAME, "x", x)
@@ -76,7 +80,7 @@ function ImageSelfAttention:forward(x, options)
       check.shape(x.shape))
   end
   local dropout <const> = self.training and self.dropout or 0.0
-  local y, w = F.attend(NAME, pixels(self.query(x)), pixels(self.key(x)),
+  local y, w = attend(NAME, pixels(self.query(x)), pixels(self.key(x)),
     pixels(self.value(x)), {scale = self.scale,
     need_weights = options and options.need_weights}, dropout, self.generator)
   y = ops.reshape(ops.transpose(ops.squeeze(y, 2), -1, -2),

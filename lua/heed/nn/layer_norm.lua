@@ -12,7 +12,7 @@ local LayerNorm = Module:extend("LayerNorm")
 
 local OPTIONS <const> = {eps = 1e-5, elementwise_affine = true, bias = true}
 
---- The sizes of a normalized shape, given as a number or a list; `name` is
+-- The sizes of a normalized shape, given as a number or a list; `name` is
 -- that of the class, for messages.
 function LayerNorm.read_shape(name, shape)
   if type(shape) ~= "table" then

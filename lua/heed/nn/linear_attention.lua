@@ -88,6 +88,9 @@ end
 -- weights, in quadratic time, and keeps them in `attention_weights`
 -- @return tensor like x
 -- @return with `need_weights`, the weights [B H T T], with `plain` [B T T]
+-- @usage
+-- local layer = nn.LinearAttention(16, 4)
+-- local y = layer(heed.randn(2, 5, 16), {causal = true})
 function LinearAttention:forward(x, options)
   check.keys(NAME, options, {causal = true, key_mask = true,
     valid_lens = true, need_weights = true})

@@ -4,9 +4,9 @@
 --     heads = attend(x_q W_q, x_k W_k, x_v W_v) for each head
 --     y = (heads side by side) W_o
 
+local attend = require "heed.nn.attend"
 local check = require "heed.check"
 local core = require "heed.core"
-local F = require "heed.nn.functional"
 local initialise = require "heed.nn.initialise"
 local mask = require "heed.nn.attention_mask"
 local packed = require "heed.nn.attention_packed"
@@ -289,6 +289,10 @@ end
 -- holds keys and values of its first call instead
 -- @return tensor [B T E]
 -- @return with `need_weights`, the weights [B T S], or [B H T S] of every head
+-- @usage
+-- local layer, x = nn.MultiHeadAttention(16, 4), heed.randn(2, 5, 16)
+-- local y, w = layer(x, {causal = true, need_weights = true})
+-- return w[{1, 1}] --> 1 0 0 0 0
 function MultiHeadAttention:forward(query, key, value, options)
   if type(key) == "table" then key, options = nil, key end
   if type(value) == "table" then value, options = nil, value end
@@ -307,7 +311,7 @@ function MultiHeadAttention:forward(query, key, value, options)
     k, v, o = add_steps(self, q, k, v, o)
   end
   local dropout = self.training and self.dropout or 0.0
-  local y, w = F.attend(NAME, q, k, v, o, dropout, self.generator)
+  local y, w = attend(NAME, q, k, v, o, dropout, self.generator)
   -- [B H T D] -> [B T H D] -> [B T E]
   y = self.out_proj(ops.flatten(ops.transpose(y, -3, -2), -2, -1))
   if w and average then w = ops.mean(w, -3) end

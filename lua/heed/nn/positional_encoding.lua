@@ -33,7 +33,7 @@ local function make_table(length, width)
   return ops.to(ops.contiguous(ops.slice(flat, 2, 1, width)), "float32")
 end
 
---- Takes the width and the options that all such layers have.
+-- Takes the width and the options that all such layers have.
 function PositionalEncoding:settle(d_model, o)
   local name <const> = self.__name
   self.d_model = check.integer(name, "d_model", d_model, 1)
@@ -56,7 +56,7 @@ function PositionalEncoding:init(d_model, options)
     {persistent = false})
 end
 
---- The table, [max_length d_model].
+-- The table, [max_length d_model].
 function PositionalEncoding:table() return self.pe end
 
 -- Rows of the table behind each of the offsets [B]: [B T d_model].
@@ -79,6 +79,9 @@ end
 -- `cache:lengths() or cache:length()`
 -- @return tensor like x
 -- @raise when x is longer than the table, or offsets are not [B]
+-- @usage
+-- local encode = nn.PositionalEncoding(2)
+-- return encode(heed.zeros(1, 1, 2), {offset = 1}) --> 0.8415 0.5403
 function PositionalEncoding:forward(x, options)
   check.keys(self.__name, options, {offset = true})
   check.tensor(self.__name, "x", x)

@@ -66,6 +66,7 @@ end
 --- The bucket of a key at a distance from its query.
 -- @tparam integer place of the key less that of the query
 -- @treturn integer row of `weight`, from 1
+-- @usage return nn.RelativePositionBias(4):bucket(-3) --> 4
 function RelativePositionBias:bucket(place)
   if place <= 0 then return 1 + bucket_of(self, -place) end
   return self.bidirectional and 1 + self.side + bucket_of(self, place) or 1
@@ -76,6 +77,9 @@ end
 -- @tparam integer query_length
 -- @tparam[opt] integer key_length as many by default
 -- @return tensor [H query_length key_length], the option `bias` of attention
+-- @usage
+-- local bias, layer = nn.RelativePositionBias(4), nn.MultiHeadAttention(16, 4)
+-- local y = layer(heed.randn(2, 5, 16), {bias = bias(5)})
 function RelativePositionBias:forward(query_length, key_length)
   local tq <const> = check.integer(NAME, "query_length", query_length, 0)
   local tk <const> = check.integer(NAME, "key_length", key_length or tq, 0)

@@ -116,6 +116,9 @@ end
 -- default, or an int64 tensor [B], one number a sequence of x [B .. T D];
 -- `positions`: int64 tensor [T] or [B T], from 1
 -- @return tensor like x
+-- @usage
+-- local q = heed.randn(2, 4, 1, 8) -- the sixth step
+-- local turned = nn.RotaryEmbedding(8)(q, {offset = 5})
 function RotaryEmbedding:forward(x, options)
   check.keys(NAME, options, {offset = true, positions = true})
   local offset = options and options.offset or 0

@@ -61,6 +61,10 @@ end
 -- source is `src_key_mask` and `memory_key_mask`, or `..._valid_lens`);
 -- `causal`, short for `tgt_causal`; `cache`; `need_weights`
 -- @return tensor like tgt
+-- @usage
+-- local model = nn.Transformer(16, 4, {num_encoder_layers = 1,
+--   num_decoder_layers = 1, dim_feedforward = 32})
+-- local y = model(heed.randn(2, 6, 16), heed.randn(2, 5, 16), {causal = true})
 function Transformer:forward(src, tgt, options)
   local o = read.whole("Transformer", options)
   return self.decoder(tgt, self.encoder(src, o.src), o)

@@ -69,6 +69,9 @@ end
 -- `cache`: an `nn.KeyValueCache`; `need_weights`: both attentions keep theirs
 -- in `attention_weights`
 -- @return tensor like x
+-- @usage
+-- local layer = nn.TransformerDecoderLayer(16, 4)
+-- local y = layer(heed.randn(2, 5, 16), heed.randn(2, 6, 16), {causal = true})
 function Layer:forward(x, memory, options)
   local o = read.decoder("TransformerDecoderLayer", options)
   check.tensor("TransformerDecoderLayer", "memory", memory)
@@ -106,6 +109,10 @@ end
 -- @param memory tensor [B S d_model], or [S d_model]
 -- @tparam[opt] table options those of `TransformerDecoderLayer`
 -- @return tensor like x
+-- @usage
+-- local decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(16, 4), 2)
+-- local y = decoder(heed.randn(2, 5, 16), heed.randn(2, 6, 16),
+--   {causal = true, memory_valid_lens = heed.tensor {6, 4}})
 function Decoder:forward(x, memory, options)
   local o = read.decoder("TransformerDecoder", options)
   check.tensor("TransformerDecoder", "memory", memory)

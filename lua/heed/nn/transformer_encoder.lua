@@ -59,6 +59,9 @@ end
 --- @param x tensor [B T d_model], or [T d_model]
 -- @tparam[opt] table options those of `MultiHeadAttention`
 -- @return tensor like x
+-- @usage
+-- local layer = nn.TransformerEncoderLayer(16, 4)
+-- local y = layer(heed.randn(2, 5, 16), {valid_lens = heed.tensor {5, 3}})
 function Layer:forward(x, options)
   if self.norm_first then
     x = x + attend(self, self.norm1(x), options)
@@ -91,6 +94,9 @@ end
 --- @param x tensor [B T d_model], or [T d_model]
 -- @tparam[opt] table options those of `MultiHeadAttention`, for all layers
 -- @return tensor like x
+-- @usage
+-- local encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4), 2)
+-- local y = encoder(heed.randn(2, 5, 16), {valid_lens = heed.tensor {5, 3}})
 function Encoder:forward(x, options)
   for i = 1, #self.layers do x = self.layers[i](x, options) end
   return self.norm and self.norm(x) or x

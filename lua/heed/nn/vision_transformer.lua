@@ -100,6 +100,10 @@ end
 -- @tparam[opt] table options `need_weights`: the attention of each layer keeps
 -- its weights in `attention_weights`
 -- @return the scores of the classes, tensor [B num_classes]
+-- @usage
+-- local model = nn.VisionTransformer {image_size = 8, patch_size = 4,
+--   num_classes = 10, d_model = 16, nhead = 2, num_layers = 1}
+-- local logits = model(heed.randn(2, 3, 8, 8), {need_weights = true})
 function VisionTransformer:forward(x, options)
   check.keys(NAME, options, {need_weights = true})
   check.tensor(NAME, "x", x)

@@ -191,6 +191,12 @@ local function new(class, options)
 end
 
 --- Forgets all texts.
+-- @usage
+-- local bleu = heed.metrics.BLEU()
+-- bleu:update({"Not this one."}, {{"Something else."}})
+-- bleu:reset()
+-- bleu:update({"A cat sat here."}, {{"A cat sat here."}})
+-- return bleu:compute() --> 100
 function BLEU:reset()
   self.matched, self.total, self.h, self.r = {}, {}, 0, 0
   for n = 1, self.options.max_order do
@@ -202,6 +208,11 @@ end
 --- Adds texts.
 -- @tparam {string,...} hypotheses not tokenised
 -- @tparam {{string,...},...} references for each hypothesis one or more
+-- @usage
+-- local bleu = heed.metrics.BLEU()
+-- bleu:update({"A cat sat here."}, {{"A cat sat here.", "There sat a cat."}})
+-- bleu:update({"It left us soon."}, {{"It left us soon."}})
+-- return bleu:compute() --> 100
 function BLEU:update(hypotheses, references)
   local fault = fault_of(hypotheses, references)
   if fault then check.fail("bleu: %s", fault) end
@@ -221,6 +232,10 @@ end
 -- @treturn number
 -- @treturn table
 -- @raise when there is none
+-- @usage
+-- local bleu = heed.metrics.BLEU()
+-- bleu:update({"A cat sat here."}, {{"A cat sat here."}})
+-- return bleu:compute() --> 100
 function BLEU:compute()
   if self.texts == 0 then check.fail("bleu: there is nothing to compute") end
   local precisions, orders, found = precisions_of(self.matched, self.total,

@@ -145,6 +145,12 @@ local function new(class, options)
 end
 
 --- Forgets all texts.
+-- @usage
+-- local chrf = heed.metrics.CHRF()
+-- chrf:update({"Not this one."}, {{"Something else."}})
+-- chrf:reset()
+-- chrf:update({"A cat sat here."}, {{"A cat sat here."}})
+-- return chrf:compute() --> 100
 function CHRF:reset()
   self.sums, self.texts = {}, 0
   for i = 1, self.options.char_order + self.options.word_order do
@@ -182,6 +188,11 @@ end
 --- Adds texts.
 -- @tparam {string,...} hypotheses not tokenised
 -- @tparam {{string,...},...} references for each hypothesis one or more
+-- @usage
+-- local chrf = heed.metrics.CHRF()
+-- chrf:update({"A cat sat here."}, {{"A cat sat here.", "There sat a cat."}})
+-- chrf:update({"It left us soon."}, {{"It left us soon."}})
+-- return chrf:compute() --> 100
 function CHRF:update(hypotheses, references)
   local fault = fault_of(hypotheses, references)
   if fault then check.fail("chrf: %s", fault) end
@@ -198,6 +209,10 @@ end
 --- The chrF of all texts so far.
 -- @treturn number 0 to 100
 -- @raise when there is none
+-- @usage
+-- local chrf = heed.metrics.CHRF()
+-- chrf:update({"A cat sat here."}, {{"A cat sat here."}})
+-- return chrf:compute() --> 100
 function CHRF:compute()
   if self.texts == 0 then check.fail("chrf: there is nothing to compute") end
   return score_of(self.sums, self.options)

@@ -1,6 +1,7 @@
 --- additive: attention whose scores are a small network, taken into
 -- `nn.functional`.
 
+local attend = require "heed.nn.attend"
 local check = require "heed.check"
 local core = require "heed.core"
 local masks = require "heed.nn.attention_mask"
@@ -80,9 +81,7 @@ function F.additive_attention(q, k, v, w_v, options)
   -- pairs that are not seen are not computed
   o.bias = ops.additive_scores(q, k, w_v, masks.keep(NAME, o, q0, k0))
   local dropout = o.training ~= false and o.dropout or 0.0
-  -- `functional` takes in this file, so it is there only by now
-  local out, w = require("heed.nn.functional").attend(NAME, q0, k0, v, o,
-    dropout, o.generator)
+  local out, w = attend(NAME, q0, k0, v, o, dropout, o.generator)
   return ops.squeeze(out, -3), w and ops.squeeze(w, -3)
 end
 
