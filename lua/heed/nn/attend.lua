@@ -27,9 +27,9 @@ local function attend_packed(func, q, k, v, o, dropout, generator)
   return o.score and ops.cat(outs, -2), packed.diagonal(blocks)
 end
 
---- `F.scaled_dot_product_attention` of tensors with heads: `func` is the name to
--- use in messages, `o` the options, whose names the caller has checked, and the
--- dropout stands beside them.
+--- `F.scaled_dot_product_attention` of tensors with heads: `func` is the name
+-- for messages, `o` the options, whose names the caller has checked; the dropout
+-- stands beside them.
 return function(func, q, k, v, o, dropout, generator)
   local out, w
   if o.need_weights or o.score then
