@@ -28,7 +28,7 @@ local function attend_packed(func, q, k, v, o, dropout, generator)
 end
 
 --- `F.scaled_dot_product_attention` of tensors with heads: `func` is the name
--- for messages, `o` the options, whose names the caller has checked; the dropout
+-- for messages, `o` the options, whose names the caller has checked; dropout
 -- stands beside them.
 return function(func, q, k, v, o, dropout, generator)
   local out, w
