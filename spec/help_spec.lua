@@ -20,6 +20,10 @@ describe("heed.help", function()
       paths[entry.path] = true
       assert.not_equal("", entry.summary, entry.path)
       assert.is_true(#entry.usages > 0, entry.path .. " has no example")
+      for _, param in ipairs(entry.params) do
+        assert.is_true(param.type ~= nil or param.text ~= "",
+          entry.path .. " does not explain " .. param.name)
+      end
     end
     for _, op in ipairs(heed.core.op_table) do
       if op.group == "tensor" then

@@ -6,7 +6,7 @@ local Schedule = require "heed.optim.schedule"
 local decay = {}
 
 --- A factor from a function of the step.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @param factor function of the step, counted from 0, or a list of them, one a
 -- group
 -- @usage optim.LambdaLR(optimizer, function(t) return 0.95 ^ t end)
@@ -26,7 +26,7 @@ function decay.LambdaLR(optimizer, factor)
 end
 
 --- Times gamma after every `step_size` steps.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam integer step_size
 -- @tparam[opt] table options `gamma`, 0.1 by default
 -- @usage optim.StepLR(optimizer, 30, {gamma = 0.5})
@@ -52,7 +52,7 @@ local function check_milestones(name, milestones)
 end
 
 --- Times gamma at every milestone.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam table milestones steps in growing order; one that is there twice
 -- counts twice
 -- @tparam[opt] table options `gamma`, 0.1 by default
@@ -71,7 +71,7 @@ function decay.MultiStepLR(optimizer, milestones, options)
 end
 
 --- Times gamma after every step.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam number gamma
 -- @usage optim.ExponentialLR(optimizer, 0.95)
 function decay.ExponentialLR(optimizer, gamma)
@@ -82,7 +82,7 @@ function decay.ExponentialLR(optimizer, gamma)
 end
 
 --- A part of the first rate for `total_iters` steps, then all of it.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam[opt] table options `factor`, 1/3 by default; `total_iters`, 5
 -- @usage optim.ConstantLR(optimizer, {factor = 0.5, total_iters = 4})
 function decay.ConstantLR(optimizer, options)
@@ -97,7 +97,7 @@ end
 
 --- A factor that goes straight from one number to another in `total_iters`
 -- steps, and stays there.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam[opt] table options `start_factor`, 1/3 by default; `end_factor`, 1;
 -- `total_iters`, 5
 -- @usage optim.LinearLR(optimizer, {start_factor = 0.1, total_iters = 100})
@@ -118,7 +118,7 @@ function decay.LinearLR(optimizer, options)
 end
 
 --- base * (1 - t / total_iters)^power, then 0.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam[opt] table options `total_iters`, 5 by default; `power`, 1
 -- @usage optim.PolynomialLR(optimizer, {total_iters = 1000, power = 2})
 function decay.PolynomialLR(optimizer, options)
@@ -134,7 +134,7 @@ end
 
 --- Half a cosine from the first rate down to `eta_min` in `T_max` steps, and
 -- up again (Loshchilov and Hutter, 2017).
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam integer T_max
 -- @tparam[opt] table options `eta_min`, 0 by default
 -- @usage optim.CosineAnnealingLR(optimizer, 100, {eta_min = 1e-5})
@@ -163,7 +163,7 @@ end
 --- Half a cosine down to `eta_min`, over and over from the first rate (SGDR,
 -- Loshchilov and Hutter, 2017). `schedule:step(epoch + i / n)` goes on within
 -- an epoch.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam integer T_0 steps of the first round
 -- @tparam[opt] table options `T_mult`, 1 by default: how many times longer each
 -- round is than the one before, an integer; `eta_min`, 0

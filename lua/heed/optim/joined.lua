@@ -22,7 +22,7 @@ local function check_parts(name, optimizer, schedules)
 end
 
 --- One schedule after the other; each begins with its own first step.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam table schedules list, all of this optimiser
 -- @tparam table milestones steps at which the second one begins, the third ...
 -- @usage

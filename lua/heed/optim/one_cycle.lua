@@ -94,7 +94,7 @@ local one_cycle = {}
 
 --- Up to `max_lr`, then down to nearly 0, the momentum the other way round, as
 -- PyTorch has it. The first rates of the groups do not matter.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam table options `max_lr`, a number or a list, one a group;
 -- `total_steps`, or `epochs` and `steps_per_epoch`; `pct_start`: part of the
 -- steps that go up, 0.3 by default; `anneal_strategy`, `"cos"` (default) or

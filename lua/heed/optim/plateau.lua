@@ -91,7 +91,7 @@ local plateau = {}
 
 --- Times `factor` when a value has not become better for a while; its `step`
 -- takes that value.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam[opt] table options `mode`, `"min"` by default: lower is better, or
 -- `"max"`; `factor`, 0.1; `patience`, 10: how many steps without a better value
 -- are borne; `threshold`, 1e-4: by how much it must be better, of the best one

@@ -60,7 +60,7 @@ end
 
 --- Makes a schedule.
 -- @tparam string name
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam function rate of (t, base, group, g): the rate in step t, counted
 -- from 0, of group number g, whose first was `base`
 function Schedule.new(name, optimizer, rate)

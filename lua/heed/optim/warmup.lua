@@ -8,7 +8,7 @@ local schedules = {}
 --- Up to the first rate in `warmup` steps, then down with the inverse square
 -- root of the step (Vaswani et al., 2017):
 -- base * min(s / warmup, sqrt(warmup / s)) in step s, counted from 1.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam integer warmup
 -- @usage optim.WarmupInverseSqrtLR(optimizer, 400)
 function schedules.WarmupInverseSqrtLR(optimizer, warmup)
@@ -21,7 +21,7 @@ end
 
 --- Up to the first rate in `warmup` steps, then straight down to 0, which is
 -- reached behind step `total`.
--- @param optimizer
+-- @param optimizer the optimiser whose learning rates it sets
 -- @tparam integer warmup
 -- @tparam integer total
 -- @usage optim.WarmupLinearLR(optimizer, 100, 1000)
