@@ -41,6 +41,23 @@ describe("an interrupt", function()
     end)
   end
 
+  it("ends the sort of one long line", function()
+    for threads = 1, 2 do
+      local _, out, err = interrupt(([[
+        local heed = require "heed"
+        heed.set_num_threads(%d)
+        local x = heed.rand {2, 10000000}
+        io.write("go\n"):flush()
+        local ok, said
+        repeat ok, said = pcall(x.sort, x) until not ok
+        print(ok, said:match "%%w+: interrupted$",
+          heed.tensor {2, 1}:sort()[1]:item())
+      ]]):format(threads))
+      assert.equal("", err)
+      assert.equal("go\nfalse\tsort: interrupted\t1\n", out)
+    end
+  end)
+
   it("ends a backward pass", function()
     local _, out, err = interrupt([[
       local heed = require "heed"

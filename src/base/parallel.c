@@ -37,6 +37,9 @@ static struct {
 } job;
 
 static _Thread_local bool inside;
+/* Where a part that this thread works on notes that it leaves something out:
+   nowhere, since it may not; in the thread; in `job`. */
+static _Thread_local enum { NOWHERE, IN_THREAD, IN_JOB } notes;
 
 /* number, threads, pieces, next: 24, 8, 16 and 16 bits */
 static _Atomic uint64_t ticket;
@@ -82,6 +85,21 @@ static int threads_of(uint64_t t) { return (int)(t >> 32 & 0xff); }
 static int64_t pieces_of(uint64_t t) { return (int64_t)(t >> 16 & 0xffff); }
 static int64_t next_of(uint64_t t) { return (int64_t)(t & 0xffff); }
 
+static void run_part(int notes_to, heed_range_fn *fn, void *context,
+                     int64_t begin, int64_t end, int worker) {
+  int was = notes;
+  notes = notes_to;
+  fn(context, begin, end, worker);
+  notes = was;
+}
+
+bool heed_parallel_given_up(void) {
+  if (notes == NOWHERE || !heed_interrupt_asked()) return false;
+  if (notes == IN_JOB) atomic_store(&job.left_out, true);
+  else heed_interrupt_note();
+  return true;
+}
+
 /* Takes pieces of the loop at hand until none is left. */
 static void work(int worker) {
   inside = true;
@@ -93,8 +111,8 @@ static void work(int worker) {
     if (job.optional && heed_interrupt_asked())
       atomic_store(&job.left_out, true);
     else
-      job.fn(job.context, job.n * i / job.pieces,
-             job.n * (i + 1) / job.pieces, worker);
+      run_part(job.optional ? IN_JOB : NOWHERE, job.fn, job.context,
+               job.n * i / job.pieces, job.n * (i + 1) / job.pieces, worker);
     atomic_fetch_add(&done, 1);
   }
   inside = false;
@@ -173,7 +191,8 @@ static void run_alone(int64_t n, int64_t pieces, bool optional,
       heed_interrupt_note();
       return;
     }
-    fn(context, n * i / pieces, n * (i + 1) / pieces, 0);
+    run_part(optional ? IN_THREAD : NOWHERE, fn, context, n * i / pieces,
+             n * (i + 1) / pieces, 0);
   }
 }
 

@@ -22,6 +22,10 @@ void heed_parallel(int64_t n, int64_t grain, heed_range_fn *fn, void *context);
 void heed_parallel_values(int64_t n, int64_t grain, heed_range_fn *fn,
                           void *context);
 
+/* Inside of the latter: is the op given up? Then what is left of a long part
+   may be left out too. */
+bool heed_parallel_given_up(void);
+
 /* How many items of so many multiply-adds are worth a thread. */
 static inline int64_t heed_parallel_grain(double multiply_adds) {
   return multiply_adds < HEED_PARALLEL_WORTH

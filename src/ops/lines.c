@@ -25,10 +25,14 @@ typedef struct run {
   size_t size, room; /* bytes of an element, of the scratch of a worker */
 } run;
 
+#define STRETCH (1 << 20) /* elements between looks for an interrupt */
+
 /* value[j] = x[place[j]] */
 #define PICK(type)                                          \
-  for (int64_t j = 0; j < k; j++)                           \
-    ((type *)value)[j] = ((const type *)x)[place[j]];
+  for (int64_t j = 0; j < k; j++) {                         \
+    if (j % STRETCH == STRETCH - 1 && heed_parallel_given_up()) return; \
+    ((type *)value)[j] = ((const type *)x)[place[j]];       \
+  }
 
 static void pick(size_t size, int64_t k, void *value, const void *x,
                  const int64_t *place) {

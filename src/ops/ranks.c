@@ -12,10 +12,13 @@
 
 #include <string.h>
 
+#include "base/parallel.h"
+
 #define FEW 24   /* entries that are sorted by insertion */
 #define SOME 400 /* entries that are sorted by merging */
 #define DIGIT 8  /* bits */
 #define BASE (1 << DIGIT)
+#define STRETCH (1 << 20) /* entries between looks for an interrupt */
 
 typedef uint64_t u64;
 
@@ -150,14 +153,17 @@ void heed_ranks_read(heed_ranks *r, heed_dtype dtype, int64_t n, const void *x,
     return a;                                                       \
   }
 
-/* All digits are counted in one pass. */
+/* All digits are counted in one pass. When the op is given up, the entries
+   stay as they were before a digit: in some order, all there. */
 #define SORT(kind, type)                                            \
   static type *sort_##kind(type *a, type *spare, int64_t n, int bits) { \
     if (n <= SOME) return merge_##kind(a, spare, n);                \
     int64_t count[64 / DIGIT][BASE] = {0};                          \
-    for (int64_t i = 0; i < n; i++)                                 \
+    for (int64_t i = 0; i < n; i++) {                               \
+      if (i % STRETCH == 0 && heed_parallel_given_up()) return a;   \
       for (int d = 0; d < bits / DIGIT; d++)                        \
         count[d][RANK_##kind(a[i]) >> d * DIGIT & (BASE - 1)]++;    \
+    }                                                               \
     for (int d = 0; d < bits / DIGIT; d++) {                        \
       const int shift = d * DIGIT;                                  \
       int64_t *start = count[d], at = 0;                            \
@@ -167,8 +173,12 @@ void heed_ranks_read(heed_ranks *r, heed_dtype dtype, int64_t n, const void *x,
         start[b] = at;                                              \
         at += some;                                                 \
       }                                                             \
-      for (int64_t i = 0; i < n; i++)                               \
-        spare[start[RANK_##kind(a[i]) >> shift & (BASE - 1)]++] = a[i]; \
+      for (int64_t from = 0; from < n; from += STRETCH) {           \
+        const int64_t end = n - from < STRETCH ? n : from + STRETCH; \
+        if (heed_parallel_given_up()) return a;                     \
+        for (int64_t i = from; i < end; i++)                        \
+          spare[start[RANK_##kind(a[i]) >> shift & (BASE - 1)]++] = a[i]; \
+      }                                                             \
       type *t = a;                                                  \
       a = spare;                                                    \
       spare = t;                                                    \
