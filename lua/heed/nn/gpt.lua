@@ -16,6 +16,7 @@ local Learned = require "heed.nn.learned_positional_encoding"
 local Linear = require "heed.nn.linear"
 local Module = require "heed.nn.module"
 local ModuleList = require "heed.nn.module_list"
+local sampling = require "heed.nn.sampling"
 local Sinusoidal = require "heed.nn.positional_encoding"
 local transformer_options = require "heed.nn.transformer_options"
 
@@ -160,10 +161,10 @@ end
 -- -- generation --------------------------------------------------------------
 
 local GENERATE <const> = {
-  max_new_tokens = 20, temperature = 1.0, top_k = check.NONE,
-  top_p = check.NONE, greedy = false, stop = check.NONE,
-  window = check.NONE, on_token = check.NONE, generator = check.NONE,
+  max_new_tokens = 20, greedy = false, stop = check.NONE,
+  window = check.NONE, on_token = check.NONE,
 }
+for key, default in pairs(sampling.OPTIONS) do GENERATE[key] = default end
 local WHAT <const> = NAME .. ":generate"
 
 local function read_generate(self, ids, options)
@@ -174,9 +175,7 @@ local function read_generate(self, ids, options)
       check.shape(ids.shape))
   end
   check.integer(WHAT, "max_new_tokens", o.max_new_tokens, 0)
-  check.number(WHAT, "temperature", o.temperature, 0)
-  if o.top_k ~= nil then check.integer(WHAT, "top_k", o.top_k, 1) end
-  if o.top_p ~= nil then check.number(WHAT, "top_p", o.top_p, 0, 1) end
+  sampling.check(WHAT, o)
   if o.stop ~= nil then check.integer(WHAT, "stop", o.stop, 1) end
   if o.window ~= nil then check.integer(WHAT, "window", o.window, 1) end
   if o.on_token ~= nil then check.callable(WHAT, "on_token", o.on_token) end
@@ -186,33 +185,6 @@ local function read_generate(self, ids, options)
       ids:size(2), o.max_new_tokens, self.max_length)
   end
   return o
-end
-
--- Scores [B V] with -inf for those that top_k and top_p leave out.
-local function keep_best(scores, o)
-  local k <const> = o.top_k and math.min(o.top_k, scores:size(-1))
-  if k then
-    local best = ops.topk(scores, k, -1)
-    scores = ops.where(ops.lt(scores, ops.slice(best, -1, k, k)), -math.huge,
-      scores)
-  end
-  if not o.top_p then return scores end
-  local sorted, place = ops.sort(scores, -1, true)
-  local p = ops.softmax(sorted, -1)
-  -- the sum before an id, so that the first one always stays
-  local before = ops.sub(ops.cumsum(p, -1), p)
-  local out = ops.logical_and(ops.ge(before, o.top_p), ops.gt(before, 0))
-  sorted = ops.where(out, -math.huge, sorted)
-  return ops.scatter(scores, -1, place, sorted)
-end
-
--- The next id of each row of scores [B V]: [B 1].
-local function choose(scores, o)
-  if o.greedy or o.temperature == 0 then
-    return ops.argmax(scores, -1, true)
-  end
-  scores = keep_best(ops.div(scores, o.temperature), o)
-  return ops.multinomial(ops.softmax(scores, -1), 1, false, o.generator)
 end
 
 --- Goes on from ids, one at a time, with a cache.
@@ -238,11 +210,12 @@ function GPT:generate(ids, options)
   local _ <close> = setmetatable({}, {__close = function()
     self:train(was_training)
   end})
+  if o.greedy then o.temperature = 0 end
   local memory <const> = cache {capacity = ids:size(2) + o.max_new_tokens}
   local all, new, done = {ids}, ids, nil
   for _ = 1, o.max_new_tokens do
     local logits = self(new, {cache = memory, window = o.window})
-    new = choose(ops.select(logits, 2, -1), o)
+    new = sampling.choose(ops.select(logits, 2, -1), o)
     if o.stop then
       if done then new = ops.where(done, o.stop, new) end
       done = ops.eq(new, o.stop)

@@ -6,6 +6,7 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local parameter = require "heed.nn.parameter"
 
 local ops <const> = core.ops
 
@@ -20,14 +21,15 @@ end
 
 local function uniform(func, t, low, high, generator)
   check.tensor(func, "t", t)
-  if t:numel() == 0 then return t end -- bounds need not be finite
+  -- bounds need not be finite when there is nothing to draw
+  if t:numel() == 0 or parameter.is_hollow() then return t end
   local _ <close> = core.no_grad()
   return ops.uniform_(t, low, high, generator)
 end
 
 local function normal(func, t, mean, std, generator)
   check.tensor(func, "t", t)
-  if t:numel() == 0 then return t end
+  if t:numel() == 0 or parameter.is_hollow() then return t end
   local _ <close> = core.no_grad()
   return ops.normal_(t, mean, std, generator)
 end
@@ -60,6 +62,7 @@ end
 -- @usage nn.init.constant_(nn.Linear(4, 2).bias, 0.5) --> 0.5 0.5
 function init.constant_(t, value)
   check.tensor("constant_", "t", t)
+  if parameter.is_hollow() then return t end
   local _ <close> = core.no_grad()
   return ops.copy_(t, value)
 end

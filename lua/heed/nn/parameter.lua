@@ -8,13 +8,42 @@ local GRAD <const> = {requires_grad = true}
 
 local parameter = {}
 
+-- While a network is made whose weights come from a file: see `hollow`.
+local hollow = false
+
+-- A parameter of these sizes that holds one number, of no use but its shape.
+local function shell(sizes)
+  local p <const> = ops.expand(ops.zeros({1}), sizes):detach()
+  p.requires_grad = true
+  return p
+end
+
 --- A parameter of zeros.
 -- @param ... sizes
-function parameter.zeros(...) return ops.zeros({...}, GRAD) end
+function parameter.zeros(...)
+  if hollow then return shell {...} end
+  return ops.zeros({...}, GRAD)
+end
 
 --- A parameter of ones.
 -- @param ... sizes
-function parameter.ones(...) return ops.ones({...}, GRAD) end
+function parameter.ones(...)
+  if hollow then return shell {...} end
+  return ops.ones({...}, GRAD)
+end
+
+--- Calls a function that makes a network, without memory for its parameters and
+-- without first values: each has to be replaced before it is used.
+-- @return what the function returns
+function parameter.hollow(f, ...)
+  local was <const> = hollow
+  local _ <close> = setmetatable({}, {__close = function() hollow = was end})
+  hollow = true
+  return f(...)
+end
+
+--- Are parameters made without memory just now?
+function parameter.is_hollow() return hollow end
 
 --- Makes a parameter of a tensor: it shares the memory, is cut off from what
 -- made it, and wants gradients.

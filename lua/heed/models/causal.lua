@@ -1,0 +1,48 @@
+--- What decoders that go on with a text have in common.
+
+local check = require "heed.check"
+local nn = require "heed.nn"
+
+local causal = {}
+
+local OPTIONS <const> = {cache = true, lens = true}
+
+--- A class of decoders: it has `hidden(ids, options)`, the field `max_length`
+-- and the layer `lm_head`.
+-- @tparam string name
+function causal.extend(name)
+  local Class = nn.Module:extend(name)
+
+  --- Returns the options for attention; raises when ids do not fit.
+  function Class:read(ids, options)
+    check.keys(name, options, OPTIONS)
+    check.tensor(name, "ids", ids)
+    if ids.ndim ~= 2 then
+      check.fail("%s: ids must be [B T], got %s", name, check.show(ids))
+    end
+    local o <const> = options or {}
+    local before <const> = o.cache and o.cache:length() or 0
+    if self.max_length and before + ids:size(2) > self.max_length then
+      check.fail("%s: the network has %d positions, got %d", name,
+        self.max_length, before + ids:size(2))
+    end
+    return {causal = true, cache = o.cache, lens = o.lens,
+      window = self.window}
+  end
+
+  --- The scores of the ids that come next, of what `hidden` gives.
+  function Class:score(hidden) return self.lm_head(hidden) end
+
+  --- @param ids int64 tensor [B T]
+  -- @tparam[opt] table options `cache`: an `nn.KeyValueCache` with what comes
+  -- before ids; `lens`, int64 tensor [B]: how many ids of each row count
+  -- @return the scores of the ids that come next, tensor [B T vocab_size]
+  -- @raise when there are more positions than the network has
+  function Class:forward(ids, options)
+    return self:score(self:hidden(ids, options))
+  end
+
+  return Class
+end
+
+return causal

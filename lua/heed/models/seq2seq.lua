@@ -1,0 +1,84 @@
+--- What networks that read one text and write another have in common.
+
+local check = require "heed.check"
+local core = require "heed.core"
+local beam_search = require "heed.models.beam_search"
+local nn = require "heed.nn"
+
+local ops <const> = core.ops
+
+local seq2seq = {}
+
+local OPTIONS <const> = {lens = true}
+local GENERATE <const> = {
+  lens = check.NONE, beam = 1, max_length = 128, length_penalty = 1.0,
+}
+
+--- Raises unless ids are [B T] with no more positions than there are.
+function seq2seq.check_ids(network, name, ids, before)
+  check.tensor(network.__name, name, ids)
+  local most <const> = network.max_length
+  if ids.ndim ~= 2 or most and before + ids:size(2) > most then
+    check.fail("%s: %s must be [B T]%s, got %s", network.__name, name,
+      most and (" with at most %d positions"):format(most) or "",
+      check.show(ids))
+  end
+end
+
+--- A class of such networks: it has `encode(ids, lens)`, `decode(ids, memory,
+-- options)`, `score(hidden)`, and the fields `bos`, the id that a result begins
+-- with, `eos`, and `never`, an id that is never written, or nil.
+-- @tparam string name
+function seq2seq.extend(name)
+  local Class = nn.Module:extend(name)
+
+  --- @param src int64 tensor [B S]
+  -- @param tgt int64 tensor [B T], beginning with the start id
+  -- @tparam[opt] table options `lens`, int64 tensor [B]: how many ids of each
+  -- row of src count
+  -- @return the scores of the ids that come next, tensor [B T vocab_size]
+  function Class:forward(src, tgt, options)
+    check.keys(name, options, OPTIONS)
+    local lens <const> = options and options.lens
+    return self:score(self:decode(tgt, self:encode(src, lens), {lens = lens}))
+  end
+
+  -- The log probabilities of what follows, [N V].
+  local function next_of(self, tokens, memory, o)
+    local scores <const> = ops.select(
+      self:score(self:decode(tokens, memory, o)), 2, -1)
+    if self.never then
+      ops.fill_(ops.select(scores, 2, self.never), -math.huge)
+    end
+    return ops.log_softmax(scores, -1)
+  end
+
+  --- The most probable results, by beam search with a cache.
+  -- @param src int64 tensor [B S]
+  -- @tparam[opt] table options `lens` [B]; `beam` (1); `max_length` (128) of a
+  -- result; `length_penalty` (1): see `beam_search`
+  -- @treturn {{integer,...},...} ids of each result, without start and end
+  -- @treturn {number,...} their scores
+  function Class:generate(src, options)
+    local o <const> = check.options(name .. ":generate", options, GENERATE)
+    local _ <close> = core.no_grad()
+    local memory = self:encode(src, o.lens)
+    local lens, cache = o.lens, nn.KeyValueCache()
+    return beam_search(src:size(1), {
+      next = function(tokens)
+        return next_of(self, tokens, memory, {lens = lens, cache = cache})
+      end,
+      reorder = function(index)
+        cache:reorder(index)
+        memory = ops.index_select(memory, index)
+        lens = lens and ops.index_select(lens, index)
+      end,
+    }, self.max_length or math.huge, {bos = self.bos, eos = self.eos,
+      beam = o.beam, max_length = o.max_length,
+      length_penalty = o.length_penalty})
+  end
+
+  return Class
+end
+
+return seq2seq
