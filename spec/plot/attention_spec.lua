@@ -19,7 +19,7 @@ describe("plot.attention", function()
       end)
       local seen = {}
       for _, text in ipairs(texts) do
-        local key = text.text .. " " .. text.angle
+        local key = ("%s %g"):format(text.text, text.angle)
         seen[key] = (seen[key] or 0) + 1
       end
       for _, key in ipairs {"the 0", "cat 0", "the -45", "cat -45", "keys 0",

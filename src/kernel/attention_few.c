@@ -289,12 +289,16 @@ static value_fn *const value_fns[2][4] = {
     {value_1_0, value_2_0, value_4_0, value_4_0},
     {value_1_1, value_2_1, value_4_1, value_4_1}};
 
-/* The same for one row; values with a weight of 0 are not touched. */
+/* The same for one row, with the same roundings; values with a weight of 0 are
+   not touched. */
 static void value_skipping(float *out, const float *p, int64_t count,
                            const char *values, int64_t step, int64_t dv) {
   for (int64_t j = 0; j < count; j++) {
-    const float *value = (const float *)(values + j * step);
-    for (int64_t e = 0; p[j] != 0 && e < dv; e++) out[e] += p[j] * value[e];
+    if (p[j] == 0) continue;
+    for (int64_t e = 0; e < dv; e += VF)
+      vf_store(out + e, vf_load(out + e) +
+                            vf_all(p[j]) * load_some(false, values + j * step,
+                                                     e, dv - e));
   }
 }
 
