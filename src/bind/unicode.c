@@ -15,10 +15,14 @@
 #include "bind/utf8.h"
 
 #define NFC (UTF8PROC_STABLE | UTF8PROC_COMPOSE)
+#define NFD (UTF8PROC_STABLE | UTF8PROC_DECOMPOSE)
 #define BOUNDARY 0x2581 /* marks the start of a word */
 #define BOUNDARY_UTF8 "\xE2\x96\x81"
 #define REPLACEMENT_UTF8 "\xEF\xBF\xBD"
-#define FIRST_MARK 0x300 /* every smaller code point is NFC by itself */
+/* Every smaller code point is by itself in NFC, in NFD, in both of K. */
+#define FIRST_MARK 0x300
+#define FIRST_DECOMPOSED 0xC0
+#define FIRST_COMPAT 0xA0
 #define CLASSES 256      /* combining classes */
 
 typedef enum kind { KIND_SPACE, KIND_WORD, KIND_MARK, KIND_OTHER } kind;
@@ -75,15 +79,17 @@ static int valid(lua_State *L) {
   return 2;
 }
 
-/* Writes the canonical decomposition of `t` to `out`, or, when that is NULL,
-   only counts. Returns the number of code points. */
-static size_t decompose(heed_utf8 t, int32_t *out) {
+/* Writes the decomposition of `t` to `out`, which has room for `room` code
+   points, or, when that is NULL, only counts. Returns the number of them. */
+static size_t decompose(heed_utf8 t, utf8proc_option_t form, int32_t *out,
+                        size_t room) {
   size_t n = 0;
   int boundary = 0; /* only used by the option for grapheme clusters */
   for (size_t pos = 0; pos < t.size;) {
     heed_symbol c = heed_utf8_at(t, pos);
-    n += (size_t)utf8proc_decompose_char(c.code, out ? out + n : NULL,
-                                         out ? 4 : 0, NFC, &boundary);
+    n += (size_t)utf8proc_decompose_char(
+        c.code, out ? out + n : NULL, (ptrdiff_t)(out ? room - n : 0), form,
+        &boundary);
     pos += c.bytes;
   }
   return n;
@@ -116,31 +122,44 @@ static void order(int32_t *code, size_t n, int32_t *spare) {
   }
 }
 
-/* nfc(s): s in Unicode normalisation form C, or nil and a message. */
-static int nfc(lua_State *L) {
-  heed_utf8 t = heed_utf8_check(L, "nfc");
+/* s in a Unicode normalisation form, or nil and a message. */
+static int normalise(lua_State *L, const char *name, utf8proc_option_t form,
+                     int32_t first) {
+  heed_utf8 t = heed_utf8_check(L, name);
   int32_t largest;
   size_t end = scan(t, &largest);
   if (end < t.size) {
     lua_pushnil(L);
-    lua_pushfstring(L, "unicode.nfc: s: invalid UTF-8 at byte %I",
+    lua_pushfstring(L, "unicode.%s: s: invalid UTF-8 at byte %I", name,
                     (LUAI_UACINT)end + 1);
     return 2;
   }
   lua_settop(L, 1);
-  if (largest < FIRST_MARK) return 1;
+  if (largest < first) return 1;
 
-  size_t n = decompose(t, NULL);
+  size_t n = decompose(t, form, NULL, 0);
   /* n code points and the final 0 that reencode writes, then n spare ones;
-     n is at most 4 t.size, so the product cannot overflow */
+     n is at most 18 t.size, so the product cannot overflow */
   int32_t *code = lua_newuserdatauv(L, (2 * n + 1) * sizeof *code, 0);
-  decompose(t, code);
+  decompose(t, form, code, n);
   order(code, n, code + n + 1);
-  ptrdiff_t bytes = utf8proc_reencode(code, (ptrdiff_t)n, NFC);
+  ptrdiff_t bytes = utf8proc_reencode(code, (ptrdiff_t)n, form);
   if (bytes < 0)
-    return luaL_error(L, "unicode.nfc: s: %s", utf8proc_errmsg(bytes));
+    return luaL_error(L, "unicode.%s: s: %s", name, utf8proc_errmsg(bytes));
   lua_pushlstring(L, (const char *)code, (size_t)bytes);
   return 1;
+}
+
+/* nfc(s), nfd(s), nfkc(s), nfkd(s). */
+static int nfc(lua_State *L) { return normalise(L, "nfc", NFC, FIRST_MARK); }
+static int nfd(lua_State *L) {
+  return normalise(L, "nfd", NFD, FIRST_DECOMPOSED);
+}
+static int nfkc(lua_State *L) {
+  return normalise(L, "nfkc", NFC | UTF8PROC_COMPAT, FIRST_COMPAT);
+}
+static int nfkd(lua_State *L) {
+  return normalise(L, "nfkd", NFD | UTF8PROC_COMPAT, FIRST_COMPAT);
 }
 
 /* repair(s): s with each sequence that is not UTF-8 replaced by U+FFFD. */
@@ -246,8 +265,9 @@ static int words(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {
-    {"nfc", nfc},   {"valid", valid}, {"repair", repair}, {"lower", lower},
-    {"trim", trim}, {"words", words}, {NULL, NULL},
+    {"nfc", nfc},     {"nfd", nfd},       {"nfkc", nfkc},   {"nfkd", nfkd},
+    {"valid", valid}, {"repair", repair}, {"lower", lower}, {"trim", trim},
+    {"words", words}, {NULL, NULL},
 };
 
 int heed_bind_unicode(lua_State *L) {

@@ -4,6 +4,7 @@
 local check = require "heed.check"
 local config = require "heed.models.config"
 local files = require "heed.files"
+local has_tokenizer = require "heed.text.load".has
 local text = require "heed.text"
 local weights = require "heed.models.weights"
 
@@ -67,7 +68,7 @@ local function read_tokenizer(path, given, is_bin)
   if given == nil then
     given = is_bin and path:gsub("[^/]*$", "tok512.bin") or path
     if is_bin and not exists(given) then return nil end
-    if not is_bin and not text.find(path) then return nil end
+    if not is_bin and not has_tokenizer(path) then return nil end
   end
   local tokenizer <const>, fault = text.load(given)
   if not tokenizer then check.fail("%s: %s", NAME, fault) end

@@ -11,7 +11,7 @@
 
 local bpe_table = require "heed.text.bpe_table"
 local check = require "heed.check"
-local Heap = require "heed.text.heap"
+local merge = require "heed.text.merge"
 local merges = require "heed.text.merges"
 local order = require "heed.text.order"
 local pieces = require "heed.text.pieces"
@@ -36,8 +36,8 @@ local function new(parts)
     fresh = {}, n_fresh = 0, stale = {}, -- the cache, see `word_ids`
   }, BPE)
   Tokenizer.number(self, #parts.specials)
-  for rank, merge in ipairs(parts.merges) do
-    self.rank[merge[1] << 32 | merge[2]] = rank
+  for rank, pair in ipairs(parts.merges) do
+    self.rank[pair[1] << 32 | pair[2]] = rank
   end
   return self
 end
@@ -169,48 +169,13 @@ local function spell(self, word)
   return ids
 end
 
--- Merges the ids of a word and returns those that remain. A heap holds the
--- pairs that can be merged, as rank and place in one number: the earliest
--- learnt goes first, of equals the leftmost, in n log n steps.
-local function merge(self, ids)
-  local rank, learnt = self.rank, self.parts.merges
-  local n = #ids
-  local before, after = {}, {}
-  for i = 1, n do before[i], after[i] = i - 1, i + 1 end
-  local heap = Heap.new(math.ult)
-  local function offer(i, j)
-    local r = i >= 1 and j <= n and rank[ids[i] << 32 | ids[j]]
-    if r then heap:push(r << 32 | i) end
-  end
-  for i = 1, n - 1 do offer(i, i + 1) end
-
-  for entry in heap.pop, heap do
-    local pair, i = learnt[entry >> 32], entry & 0xFFFFFFFF
-    local j = after[i]
-    -- Stale if another merge has taken one of the two.
-    if ids[i] == pair[1] and ids[j] == pair[2] then
-      local k = after[j]
-      ids[i], ids[j] = pair[3], 0
-      after[i] = k
-      if k <= n then before[k] = i end
-      offer(before[i], i)
-      offer(i, k)
-    end
-  end
-
-  local result = {}
-  for i = 1, n do
-    if ids[i] ~= 0 then result[#result + 1] = ids[i] end
-  end
-  return result
-end
-
 -- The ids of a word, remembered. When a generation of the cache is full, the
 -- one before it is forgotten; a word in use moves on to the new one.
 local function word_ids(self, word)
   local ids = self.fresh[word]
   if ids then return ids end
-  ids = self.stale[word] or merge(self, spell(self, word))
+  ids = self.stale[word] or
+    merge(spell(self, word), self.rank, self.parts.merges)
   if #word <= CACHED_BYTES then
     if self.n_fresh == CACHED_WORDS then
       self.stale, self.fresh, self.n_fresh = self.fresh, {}, 0

@@ -2,42 +2,72 @@
 
 local cjson = require "cjson"
 local check = require "heed.check"
+local files = require "heed.text.hub.files"
 local read_file = require "heed.read_file"
 
 -- By the field `format` of their tables.
 local CLASSES <const> = {
   ["heed.bpe"] = "bpe", ["heed.characters"] = "characters",
+  ["heed.pretrained"] = "pretrained",
   ["heed.vocabulary"] = "vocabulary", ["heed.wordpiece"] = "wordpiece",
   ["heed.words"] = "words",
 }
 
---- Returns the tokeniser, or vocabulary, that `save` wrote. Reading runs no
--- code.
+-- The table of one of heed's own files, or nil.
+local function own_table(text)
+  if text:sub(1, 1) ~= "{" then return nil end
+  local ok <const>, t = pcall(cjson.decode, text)
+  if ok and type(t) == "table" and t.format ~= nil then return t end
+end
+
+-- What f gives, or nil and its message without the place.
+local function attempt(f, ...)
+  local made <const>, result = pcall(f, ...)
+  if made then return result end
+  return nil, (tostring(result):gsub("^[^:]*:%d+: ", ""))
+end
+
+local function load_own(path, t)
+  local class <const> = CLASSES[t.format]
+  if not class then
+    return nil, ("text.load: %s: no tokeniser: format is %s"):format(path,
+      check.show(t.format))
+  end
+  local result <const>, fault = attempt(
+    require("heed.text." .. class).from_table, t)
+  return result, fault and ("text.load: %s: %s"):format(path, fault)
+end
+
+local function load_pretrained(path)
+  local c <const>, roles = files.read(path)
+  return attempt(require "heed.text.pretrained".new, c, roles)
+end
+
+--- Returns the tokeniser of a file or of a model's folder.
+--
+-- Files: what `save` wrote, also a vocabulary's; `tokenizer.json`; `vocab.txt`
+-- (BERT); `vocab.json` or `encoder.json` beside `merges.txt` or `vocab.bpe`
+-- (GPT-2, RoBERTa); SentencePiece's `.model` and `.spm`; llama2.c's `.bin`. A
+-- folder: what it has of these; and `source.spm` with `vocab.json` (Marian).
+-- `tokenizer_config.json` and `special_tokens_map.json` beside them are looked
+-- at. Reading runs no code, and the files need not be trusted.
 -- @tparam string path
--- @return or nil and a message: the file cannot be read, or holds none
+-- @return tokeniser; or nil and a message: the file cannot be read, holds none,
+-- or needs what heed lacks
 -- @usage
 -- local name = os.tmpname()
 -- heed.text.Characters.train({"abc"}):save(name)
 -- return heed.text.load(name):decode({261, 262}) --> ab
 local function load(path)
   check.kind("text.load", "path", path, "string")
-  local text <const>, fault = read_file("text.load", path)
-  if not text then return nil, fault end
-  local ok <const>, t = pcall(cjson.decode, text)
-  if not ok or type(t) ~= "table" then
-    return nil, ("text.load: %s: no JSON object: %s"):format(path,
-      ok and check.show(t) or t)
-  end
-  local class <const> = CLASSES[t.format]
-  if not class then
-    return nil, ("text.load: %s: no tokeniser: format is %s"):format(path,
-      check.show(t.format))
-  end
-  local made <const>, result = pcall(require("heed.text." .. class).from_table,
-    t)
-  if made then return result end
-  return nil, ("text.load: %s: %s"):format(path,
-    (tostring(result):gsub("^[^:]*:%d+: ", "")))
+  local text <const> = read_file("text.load", path)
+  local t <const> = text and own_table(text)
+  if t then return load_own(path, t) end
+  local result <const>, fault = attempt(load_pretrained, path)
+  if result then return result end
+  fault = fault:gsub("^text%.load: ", "")
+  if fault:sub(1, #path) ~= path then fault = path .. ": " .. fault end
+  return nil, "text.load: " .. fault
 end
 
-return {load = load}
+return {load = load, has = files.has}

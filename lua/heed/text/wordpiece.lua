@@ -226,13 +226,17 @@ local function add_text(self, text, ids)
 end
 
 --- Returns the ids of a text. Special tokens that stand in the text, such as
--- "[MASK]", are found; nothing is added at the ends (`encode_pair` does).
+-- "[MASK]", are found.
 -- @tparam string text any bytes; what is not UTF-8 becomes `[UNK]`
+-- @tparam[opt] table options `special` (false): with what `encode_pair` adds at
+-- the ends
 -- @treturn {integer,...}
 -- @usage
 -- local t = heed.text.WordPiece.from_vocab {"[UNK]", "[MASK]", "a", "##b"}
 -- return table.concat(t:encode("AB [MASK] c"), " ") --> 3 4 2 1
-function WordPiece:encode(text)
+function WordPiece:encode(text, options)
+  check.types("WordPiece.encode", options, {special = "boolean"})
+  if options and options.special then return self:encode_pair(text) end
   self:check_text("encode", text)
   local ids = {}
   add_text(self, text, ids)
