@@ -3,7 +3,8 @@
 tokenizers, SentencePiece) give for each line: `python make.py`.
 
 ids.safetensors holds, for each tokeniser, a number for each line: h = 0, then
-h = (31 h + id + 1) mod 2^31 for each of its ids.
+h = (31 h + id + 1) mod 2^31 for each of its ids; and in `..._text` the same of
+the bytes that the ids are decoded to.
 """
 import base64
 import os
@@ -31,19 +32,23 @@ RULES = "\n".join("%s\t%s" % pair for pair in [
     ("2026", "2E 2E 2E"), ("AD", "")]) + "\n"
 
 
-def add(name, encode):
-    rows = []
-    for line in LINES:
-        h = 0
-        for i in encode(line):
-            h = (31 * h + i + 1) % 2**31
-        rows.append(h)
-    hashes[name] = numpy.array(rows, dtype=numpy.int64)
+def number(values):
+    h = 0
+    for i in values:
+        h = (31 * h + i + 1) % 2**31
+    return h
+
+
+def add(name, encode, decode):
+    ids = [encode(line) for line in LINES]
+    hashes[name] = numpy.array([number(row) for row in ids])
+    hashes[name + "_text"] = numpy.array(
+        [number(decode(row).encode()) for row in ids])
 
 
 def save(name, tokenizer):
     tokenizer.save(os.path.join(HERE, name + ".json"), pretty=False)
-    add(name, lambda line: tokenizer.encode(line).ids)
+    add(name, lambda line: tokenizer.encode(line).ids, tokenizer.decode)
 
 
 def wordpiece():
@@ -130,7 +135,7 @@ def sentencepieces():
             os.remove(os.path.join(HERE, kind + ".vocab"))
             sp = sentencepiece.SentencePieceProcessor(
                 model_file=os.path.join(HERE, kind + ".model"))
-            add("sp_" + kind, sp.encode)
+            add("sp_" + kind, sp.encode, sp.decode)
     from sentencepiece import sentencepiece_model_pb2 as pb
     proto = pb.ModelProto()
     with open(os.path.join(HERE, "unigram.model"), "rb") as file:

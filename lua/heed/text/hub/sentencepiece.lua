@@ -3,8 +3,8 @@
 --
 -- Fields: of the model 1 pieces, 2 the trainer's settings, 3 the normalizer's;
 -- of a piece 1 text, 2 score, 3 kind; of the trainer 3 kind of model,
--- 35 byte_fallback, 41 bos_id, 42 eos_id, 43 pad_id; of the normalizer
--- 2 character map, 3 add_dummy_prefix, 4 remove_extra_whitespaces.
+-- 35 byte_fallback, 41 bos_id, 42 eos_id, 43 pad_id, 44 what unknown characters
+-- are shown as; of the normalizer 2 character map, 3 add_dummy_prefix, 4 remove_extra_whitespaces.
 
 local check = require "heed.check"
 local protobuf = require "heed.text.hub.protobuf"
@@ -90,6 +90,35 @@ local function bpe(name, pieces, bytes)
     unk_token = unknown, fuse_unk = true, byte_fallback = bytes}
 end
 
+-- Where no token goes on behind the mark of a word, words can be cut apart
+-- first, and remembered.
+local function words_of(pieces)
+  for _, piece in ipairs(pieces) do
+    if piece.text:find("\u{2581}", 2, true) then return nil end
+  end
+  return {type = "Metaspace", prepend_scheme = "never"}
+end
+
+local HIDDEN <const> = "\u{10FFFF}" -- which no text has
+
+-- The space at the beginning, or all of them there, go; then unknown characters
+-- are shown, which may begin with a space.
+local function decoder_of(pieces, trainer, trim)
+  local steps <const> = {
+    {type = "Replace", pattern = {String = "\u{2581}"}, content = " "},
+    {type = "ByteFallback"}, {type = "Fuse"},
+    {type = "Strip", content = " ", start = trim and math.maxinteger or 1}}
+  for _, piece in ipairs(pieces) do
+    if piece.kind == UNKNOWN then
+      table.insert(steps, 1, {type = "Replace", pattern = {String = piece.text},
+        content = HIDDEN})
+      table.insert(steps, {type = "Replace", pattern = {String = HIDDEN},
+        content = last(trainer, 44, " \u{2047} ")})
+    end
+  end
+  return {type = "Sequence", decoders = steps}
+end
+
 --- Returns what tokenizer.json would hold, and the tokens by role.
 -- @tparam string name for messages
 -- @tparam string bytes the file
@@ -115,15 +144,14 @@ return function(name, bytes)
     local piece <const> = pieces[id_of(trainer, field, default) + 1]
     return piece and piece.kind == CONTROL and piece.text or nil
   end
+  local trim <const> = last(normal, 4, 1) == 1
   return {
     model = (kind == BPE and bpe or unigram)(name, pieces, byte_fallback),
     added_tokens = control_of(pieces),
     normalizer = {type = "SentencePiece", map = last(normal, 2, ""),
       dummy_prefix = last(normal, 3, 1) == 1,
-      trim = last(normal, 4, 1) == 1},
-    decoder = {type = "Sequence", decoders = {
-      {type = "Replace", pattern = {String = "\u{2581}"}, content = " "},
-      {type = "ByteFallback"}, {type = "Fuse"},
-      {type = "Strip", content = " ", start = 1, stop = 0}}},
+      trim = trim},
+    pre_tokenizer = words_of(pieces),
+    decoder = decoder_of(pieces, trainer, trim),
   }, {bos = role(41, 1), eos = role(42, 2), pad = role(43, -1)}
 end
