@@ -4,7 +4,8 @@
 -- Fields: of the model 1 pieces, 2 the trainer's settings, 3 the normalizer's;
 -- of a piece 1 text, 2 score, 3 kind; of the trainer 3 kind of model,
 -- 35 byte_fallback, 41 bos_id, 42 eos_id, 43 pad_id, 44 what unknown characters
--- are shown as; of the normalizer 2 character map, 3 add_dummy_prefix, 4 remove_extra_whitespaces.
+-- look like; of the normalizer 2 character map, 3 add_dummy_prefix,
+-- 4 remove_extra_whitespaces.
 
 local check = require "heed.check"
 local protobuf = require "heed.text.hub.protobuf"
