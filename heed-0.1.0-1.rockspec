@@ -24,6 +24,7 @@ dependencies = {
   "argparse >= 0.7",
   "lua-cjson >= 2.1",
   "luafilesystem >= 1.8",
+  "lrexlib-pcre2 >= 2.9",
 }
 
 test_dependencies = { "busted >= 2.1" }

@@ -36,7 +36,7 @@ set(openblas "libopenblas0-openmp")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME heed)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION math)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS
-  "${openblas}, lua-argparse, lua-cjson, lua-filesystem")
+  "${openblas}, lua-argparse, lua-cjson, lua-filesystem, lua-rex-pcre2")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "gnuplot-nox | gnuplot")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "lua5.4, libheed-dev")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION

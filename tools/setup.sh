@@ -10,8 +10,8 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
   libpng-dev libjpeg62-turbo-dev libzip-dev libedit-dev)
 # The fonts show what pictures are labelled with: the living scripts; Chinese,
 # Japanese and Korean; emoji.
-demo_packages=(lua-argparse lua-cjson lua-filesystem gnuplot-nox
-  fonts-noto-core fonts-wqy-microhei fonts-noto-color-emoji)
+demo_packages=(lua-argparse lua-cjson lua-filesystem lua-rex-pcre2
+  gnuplot-nox fonts-noto-core fonts-wqy-microhei fonts-noto-color-emoji)
 # cmark-gfm turns the pages of docs/ into HTML, lua-expat checks it.
 docs_packages=(cmark-gfm)
 test_packages=("${demo_packages[@]}" "${docs_packages[@]}" lua-busted lua-check
@@ -79,6 +79,7 @@ is_here() {
     lua-cjson) has_module cjson ;;
     lua-expat) has_module lxp ;;
     lua-filesystem) has_module lfs ;;
+    lua-rex-pcre2) has_module rex_pcre2 ;;
     lua-busted) has_module busted ;;
     lua-check) command -v luacheck ;;
     lua-socket) has_module socket ;;

@@ -210,14 +210,15 @@ end
 local function check_modules(report)
   local missing = {}
   for _, pair in ipairs {{"argparse", "lua-argparse"}, {"cjson", "lua-cjson"},
-    {"lfs", "lua-filesystem"}} do
+    {"lfs", "lua-filesystem"}, {"rex_pcre2", "lua-rex-pcre2"}} do
     if not pcall(require, pair[1]) then missing[#missing + 1] = pair[2] end
   end
   if #missing == 0 then
-    report:add("ok", "the Lua modules argparse, cjson and lfs")
+    report:add("ok", "the Lua modules argparse, cjson, lfs and rex_pcre2")
   else
     report:add("note", "without " .. table.concat(missing, ", ")
-      .. " options of scripts, JSON or folders do not work",
+      .. " options of scripts, JSON, folders or tokenisers of models do not "
+      .. "work",
       "On Debian: apt install " .. table.concat(missing, " "))
   end
 end

@@ -44,7 +44,9 @@ describe("text.load", function()
       return (said:gsub(name, "FILE", 1))
     end
     assert.equal("text.load: FILE: no JSON object: 3", fault "3")
-    assert.equal("text.load: FILE: no tokeniser: format is nil", fault "{}")
+    assert.equal("text.load: FILE: tokenizer: model is missing", fault "{}")
+    assert.equal("text.load: FILE: no tokeniser: format is 7",
+      fault '{"format": 7}')
     assert.equal("text.load: FILE: Words.from_table: version must be 1, got 9",
       fault '{"format": "heed.words", "version": 9}')
     assert.equal("text.load: FILE: no JSON object: ", fault("{"):sub(1, 33))

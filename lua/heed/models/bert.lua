@@ -151,7 +151,7 @@ function Bert:pool(x)
   return ops.tanh(self.pooler.dense(ops.select(x, 2, 1)))
 end
 
---- How the names in files differ; see `heed.models.weights`.
+-- How the names in files differ; see `heed.models.weights`.
 function Bert.rename(name)
   name = name:gsub("^bert%.", ""):gsub("^roberta%.", "")
   if name:find "^cls%." or name:find "^lm_head%." or
@@ -161,7 +161,7 @@ function Bert.rename(name)
   return (name:gsub("%.gamma$", ".weight"):gsub("%.beta$", ".bias"))
 end
 
---- Weights that a file may lack.
+-- Weights that a file may lack.
 Bert.optional = {"^pooler%."}
 
 return Bert

@@ -13,7 +13,7 @@ local OPTIONS <const> = {cache = true, lens = true}
 function causal.extend(name)
   local Class = nn.Module:extend(name)
 
-  --- Returns the options for attention; raises when ids do not fit.
+  -- Returns the options for attention; raises when ids do not fit.
   function Class:read(ids, options)
     check.keys(name, options, OPTIONS)
     check.tensor(name, "ids", ids)
@@ -31,6 +31,13 @@ function causal.extend(name)
   end
 
   --- The scores of the ids that come next, of what `hidden` gives.
+  -- @param hidden tensor [.. C]
+  -- @return tensor [.. vocab_size]
+  -- @usage
+  -- local network = heed.models.Gpt2 {vocab_size = 100, n_embd = 32,
+  --   n_layer = 2, n_head = 4}
+  -- local x = network:hidden(heed.tensor {{7, 9, 3}})
+  -- local scores = network:score(x[{{}, -1}]) -- [1 100]
   function Class:score(hidden) return self.lm_head(hidden) end
 
   --- @param ids int64 tensor [B T]
@@ -38,6 +45,10 @@ function causal.extend(name)
   -- before ids; `lens`, int64 tensor [B]: how many ids of each row count
   -- @return the scores of the ids that come next, tensor [B T vocab_size]
   -- @raise when there are more positions than the network has
+  -- @usage
+  -- local network = heed.models.Gpt2 {vocab_size = 100, n_embd = 32,
+  --   n_layer = 2, n_head = 4}
+  -- local scores = network(heed.tensor {{7, 9, 3}}) -- [1 3 100]
   function Class:forward(ids, options)
     return self:score(self:hidden(ids, options))
   end

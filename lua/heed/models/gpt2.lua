@@ -96,6 +96,13 @@ local function positions(self, ids, cache)
 end
 
 --- What the scores are made of: the last layer's result, tensor [B T C].
+-- @param ids int64 tensor [B T]
+-- @tparam[opt] table options those of `forward`
+-- @raise when there are more positions than the network has
+-- @usage
+-- local network = heed.models.Gpt2 {vocab_size = 100, n_embd = 32,
+--   n_layer = 2, n_head = 4}
+-- local x = network:hidden(heed.tensor {{7, 9, 3}}) -- [1 3 32]
 function Gpt2:hidden(ids, options)
   local o <const> = self:read(ids, options)
   local x = self.dropout(self.wte(ids) + positions(self, ids, o.cache))
@@ -103,7 +110,7 @@ function Gpt2:hidden(ids, options)
   return self.ln_f(x)
 end
 
---- How the names in files differ; matrices of layers lie there by columns.
+-- How the names in files differ; matrices of layers lie there by columns.
 function Gpt2.rename(name)
   name = name:gsub("^transformer%.", "")
   if name:find "%.attn%.bias$" or name:find "%.attn%.masked_bias$" then

@@ -156,6 +156,13 @@ function Llama:init(c)
 end
 
 --- What the scores are made of: the last layer's result, tensor [B T C].
+-- @param ids int64 tensor [B T]
+-- @tparam[opt] table options those of `forward`
+-- @raise when there are more positions than the network has
+-- @usage
+-- local network = heed.models.Llama {vocab_size = 100, hidden_size = 32,
+--   num_hidden_layers = 2, num_attention_heads = 4, intermediate_size = 64}
+-- local x = network:hidden(heed.tensor {{7, 9, 3}}) -- [1 3 32]
 function Llama:hidden(ids, options)
   local o <const> = self:read(ids, options)
   local x = self.model.embed_tokens(ids)
@@ -163,7 +170,7 @@ function Llama:hidden(ids, options)
   return self.model.norm(x)
 end
 
---- How the names in files differ.
+-- How the names in files differ.
 function Llama.rename(name)
   if name:find "%.rotary_emb%.inv_freq$" then return nil end
   return name

@@ -164,6 +164,12 @@ end
 -- @param ids int64 tensor [B S]
 -- @param[opt] lens int64 tensor [B]: how many ids of each row count
 -- @return the memory, tensor [B S C]
+-- @usage
+-- local network = heed.models.Marian {vocab_size = 100, d_model = 32,
+--   encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 4,
+--   decoder_attention_heads = 4, encoder_ffn_dim = 64, decoder_ffn_dim = 64,
+--   pad_token_id = 99, eos_token_id = 0, decoder_start_token_id = 99}
+-- local memory = network:encode(heed.tensor {{7, 9, 1}}) -- [1 3 32]
 function Marian:encode(ids, lens)
   seq2seq.check_ids(self, "ids", ids, 0)
   local layers <const> = self.model.encoder.layers
@@ -177,6 +183,13 @@ end
 -- @param memory tensor [B S C]
 -- @tparam[opt] table options `lens` [B] of the memory; `cache`
 -- @return tensor [B T C], of which `score` makes scores
+-- @usage
+-- local network = heed.models.Marian {vocab_size = 100, d_model = 32,
+--   encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 4,
+--   decoder_attention_heads = 4, encoder_ffn_dim = 64, decoder_ffn_dim = 64,
+--   pad_token_id = 99, eos_token_id = 0, decoder_start_token_id = 99}
+-- local memory = network:encode(heed.tensor {{7, 9, 1}})
+-- local x = network:decode(heed.tensor {{100, 5}}, memory) -- [1 2 32]
 function Marian:decode(ids, memory, options)
   local cache <const> = options and options.cache
   local before <const> = cache and cache:length() or 0
@@ -191,11 +204,17 @@ end
 
 --- The scores of the ids that come next, tensor [B T vocab_size].
 -- @param hidden tensor [B T C], as `decode` gives it
+-- @usage
+-- local network = heed.models.Marian {vocab_size = 100, d_model = 32,
+--   encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 4,
+--   decoder_attention_heads = 4, encoder_ffn_dim = 64, decoder_ffn_dim = 64,
+--   pad_token_id = 99, eos_token_id = 0, decoder_start_token_id = 99}
+-- local scores = network:score(heed.randn(1, 2, 32)) -- [1 2 100]
 function Marian:score(hidden)
   return self.lm_head(hidden) + self.final_logits_bias
 end
 
---- How the names in files differ.
+-- How the names in files differ.
 function Marian.rename(name)
   if name:find "coder%.embed_tokens%.weight$" or
      name:find "%.embed_positions%.weight$" then

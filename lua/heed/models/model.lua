@@ -14,12 +14,13 @@ Model.__name = "Model"
 --- Puts a model together; `heed.models.load` does it from files.
 -- @function Model
 -- @param network `Bert`, `Gpt2`, `Llama`, `Marian` or `T5`
--- @param[opt] tokenizer
+-- @param[opt] tokenizer that turns texts into ids and back
 -- @tparam[opt] table c what config.json holds
 -- @usage
--- local network = heed.models.Gpt2 {vocab_size = 300, n_embd = 8, n_layer = 1,
---   n_head = 2}
--- local model = heed.models.Model(network, heed.text.Characters.train {"abc"})
+-- local letters = heed.text.Characters.train {"abc"}
+-- local network = heed.models.Gpt2 {vocab_size = #letters, n_embd = 8,
+--   n_layer = 1, n_head = 2}
+-- local model = heed.models.Model(network:eval(), letters)
 -- local text = model:generate("abc", {max_tokens = 5})
 local function new(_, network, tokenizer, c, from)
   from = from or {}
@@ -101,10 +102,10 @@ end
 -- @treturn string why it ended: "stop", or "length"; a list for a list
 -- @raise when a text is longer than the model reads
 -- @usage
--- local network = heed.models.Gpt2 {vocab_size = 300, n_embd = 8, n_layer = 1,
---   n_head = 2}
--- local model = heed.models.Model(network:eval(),
---   heed.text.Characters.train {"abc"})
+-- local letters = heed.text.Characters.train {"abc"}
+-- local network = heed.models.Gpt2 {vocab_size = #letters, n_embd = 8,
+--   n_layer = 1, n_head = 2}
+-- local model = heed.models.Model(network:eval(), letters)
 -- model:generate("abc", {max_tokens = 5, on_text = io.write})
 function Model:generate(texts, options)
   local func <const> = "generate"
@@ -121,10 +122,10 @@ end
 -- @tparam[opt] table options those of `generate`
 -- @treturn function
 -- @usage
--- local network = heed.models.Gpt2 {vocab_size = 300, n_embd = 8, n_layer = 1,
---   n_head = 2}
--- local model = heed.models.Model(network:eval(),
---   heed.text.Characters.train {"abc"})
+-- local letters = heed.text.Characters.train {"abc"}
+-- local network = heed.models.Gpt2 {vocab_size = #letters, n_embd = 8,
+--   n_layer = 1, n_head = 2}
+-- local model = heed.models.Model(network:eval(), letters)
 -- for piece in model:stream("abc", {max_tokens = 5}) do io.write(piece) end
 function Model:stream(text, options)
   check.kind("stream", "text", text, "string")
@@ -144,6 +145,12 @@ end
 -- (1); `batch_size` (16)
 -- @treturn string a list of them for a list
 -- @raise for a model that does not translate
+-- @usage
+-- local letters = heed.text.Characters.train {"abc"}
+-- local network = heed.models.T5 {vocab_size = #letters, d_model = 8,
+--   d_kv = 4, d_ff = 8, num_layers = 1, num_heads = 2}
+-- local model = heed.models.Model(network:eval(), letters)
+-- local text = model:translate("abc", {beam = 2, max_tokens = 5})
 function Model:translate(texts, options)
   local func <const> = "translate"
   check_network(self, func, "encode", "marian, t5")

@@ -37,6 +37,10 @@ function seq2seq.extend(name)
   -- @tparam[opt] table options `lens`, int64 tensor [B]: how many ids of each
   -- row of src count
   -- @return the scores of the ids that come next, tensor [B T vocab_size]
+  -- @usage
+  -- local network = heed.models.T5 {vocab_size = 100, d_model = 32, d_kv = 8,
+  --   d_ff = 64, num_layers = 2, num_heads = 4}
+  -- local scores = network(heed.tensor {{7, 9, 2}}, heed.tensor {{1, 5}})
   function Class:forward(src, tgt, options)
     check.keys(name, options, OPTIONS)
     local lens <const> = options and options.lens
@@ -59,6 +63,11 @@ function seq2seq.extend(name)
   -- result; `length_penalty` (1): see `beam_search`
   -- @treturn {{integer,...},...} ids of each result, without start and end
   -- @treturn {number,...} their scores
+  -- @usage
+  -- local network = heed.models.T5 {vocab_size = 100, d_model = 32, d_kv = 8,
+  --   d_ff = 64, num_layers = 2, num_heads = 4}
+  -- local ids = network:generate(heed.tensor {{7, 9, 2}}, {beam = 4,
+  --   max_length = 5})
   function Class:generate(src, options)
     local o <const> = check.options(name .. ":generate", options, GENERATE)
     local _ <close> = core.no_grad()

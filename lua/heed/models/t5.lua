@@ -221,7 +221,7 @@ function T5:score(hidden)
   return self.lm_head(self.scale and hidden * self.scale or hidden)
 end
 
---- How the names in files differ.
+-- How the names in files differ.
 function T5.rename(name)
   if name:find "coder%.embed_tokens%.weight$" then return nil end
   return name

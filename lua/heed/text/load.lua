@@ -40,7 +40,7 @@ end
 
 local function load_pretrained(path)
   local c <const>, roles = files.read(path)
-  return attempt(require "heed.text.pretrained".new, c, roles)
+  return require "heed.text.pretrained".new(c, roles)
 end
 
 --- Returns the tokeniser of a file or of a model's folder.

@@ -88,21 +88,7 @@ end
 -- The ids of the roles that tokens have.
 local FIELDS <const> = {"pad", "bos", "eos", "unk", "cls", "sep", "mask"}
 
---- Puts a tokeniser together.
--- @function new
--- @tparam table c what tokenizer.json holds
--- @tparam[opt] table roles tokens by `pad`, `bos`, `eos`, `unk`, `cls`, `sep`,
--- `mask`
--- @treturn Pretrained
--- @raise when a part is missing, malformed, or of a type that is not known
--- @usage
--- local t = heed.text.Pretrained.new {
---   model = {type = "WordPiece", vocab = {["[UNK]"] = 0, un = 1,
---     ["##do"] = 2}},
---   pre_tokenizer = {type = "WhitespaceSplit"},
---   decoder = {type = "WordPiece"},
--- }
--- return t:encode "undo it" --> 2 3 1
+-- Puts a tokeniser together, see `Pretrained.new`.
 local function new(c, roles)
   local self <const> = setmetatable({c = c, roles = roles, list = {}, ids = {},
     special = {}, cache = {}, n_cached = 0}, Pretrained)
@@ -132,6 +118,20 @@ local function new(c, roles)
   return self
 end
 
+--- Puts a tokeniser together.
+-- @tparam table c what tokenizer.json holds
+-- @tparam[opt] table roles tokens by `pad`, `bos`, `eos`, `unk`, `cls`, `sep`,
+-- `mask`
+-- @treturn Pretrained
+-- @raise when a part is missing, malformed, or of a type that is not known
+-- @usage
+-- local t = heed.text.Pretrained.new {
+--   model = {type = "WordPiece", vocab = {["[UNK]"] = 0, un = 1,
+--     ["##do"] = 2}},
+--   pre_tokenizer = {type = "WhitespaceSplit"},
+--   decoder = {type = "WordPiece"},
+-- }
+-- return (t:encode "undo it") --> 2 3 1
 function Pretrained.new(c, roles)
   check.kind("Pretrained.new", "c", c, "table")
   return new(c, roles)
@@ -189,7 +189,7 @@ end
 --   model = {type = "WordPiece", vocab = {["[UNK]"] = 0, un = 1,
 --     ["##do"] = 2}},
 -- }
--- return t:encode "undo" --> 2 3
+-- return (t:encode "undo") --> 2 3
 function Pretrained:encode(text, options)
   check.types("Pretrained.encode", options,
     {special = "boolean", pair = "string"})
@@ -235,6 +235,11 @@ function Pretrained:__tostring()
 end
 
 --- Returns a plain table with all of the tokeniser, fit for JSON.
+-- @treturn table
+-- @usage
+-- local t = heed.text.Pretrained.new {
+--   model = {type = "WordPiece", vocab = {["[UNK]"] = 0, un = 1}}}
+-- return t:to_table().tokenizer.model.type --> WordPiece
 function Pretrained:to_table()
   return {format = FORMAT, version = VERSION, tokenizer = self.c,
     roles = self.roles}
@@ -243,6 +248,10 @@ end
 --- Returns the tokeniser that `to_table` was called on.
 -- @tparam table t
 -- @raise when the table is malformed, with what is wrong with it
+-- @usage
+-- local t = heed.text.Pretrained.new {
+--   model = {type = "WordPiece", vocab = {["[UNK]"] = 0, un = 1}}}
+-- return (heed.text.Pretrained.from_table(t:to_table()):encode "un") --> 2
 function Pretrained.from_table(t)
   local func <const> = "Pretrained.from_table"
   check.kind(func, "t", t, "table")

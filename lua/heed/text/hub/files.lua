@@ -17,7 +17,7 @@ end
 local function read_json(path)
   local value <const>, reason = require "cjson.safe".decode(read(path))
   if type(value) ~= "table" then
-    check.fail("%s: %s: must be a JSON object: %s", NAME, path,
+    check.fail("%s: %s: no JSON object: %s", NAME, path,
       reason or check.show(value))
   end
   return value
@@ -250,6 +250,7 @@ function files.read(path)
     return read_json(path), roles_of(read_settings(folder))
   end
   local reader <const> = choose(path)
+  if not reader and exists(path) then return read_json(path), {} end
   if not reader then
     check.fail("%s: %s: has none of tokenizer.json, vocab.json with "
       .. "merges.txt, source.spm, tokenizer.model, spiece.model, vocab.txt",

@@ -100,6 +100,7 @@ local function words_of(pieces)
   return {type = "Metaspace", prepend_scheme = "never"}
 end
 
+local MANY <const> = 1 << 30
 local HIDDEN <const> = "\u{10FFFF}" -- which no text has
 
 -- The space at the beginning, or all of them there, go; then unknown characters
@@ -108,7 +109,7 @@ local function decoder_of(pieces, trainer, trim)
   local steps <const> = {
     {type = "Replace", pattern = {String = "\u{2581}"}, content = " "},
     {type = "ByteFallback"}, {type = "Fuse"},
-    {type = "Strip", content = " ", start = trim and math.maxinteger or 1}}
+    {type = "Strip", content = " ", start = trim and MANY or 1}}
   for _, piece in ipairs(pieces) do
     if piece.kind == UNKNOWN then
       table.insert(steps, 1, {type = "Replace", pattern = {String = piece.text},
