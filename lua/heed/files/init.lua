@@ -39,7 +39,6 @@ end
 -- local name = os.tmpname()
 -- heed.save_safetensors(name, {w = heed.tensor {1, 2}})
 -- local tensors = heed.load_safetensors(name); tensors.w:sum() --> 3
--- heed.load_safetensors(name, {mapped = true}).w:sum() --> 3
 function files.load_safetensors(path, options)
   check.types("load_safetensors", options, {mapped = "boolean"})
   return load_all("load_safetensors", path, options and options.mapped)
