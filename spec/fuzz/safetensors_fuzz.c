@@ -9,10 +9,10 @@ static void visit(void *user, const char *key, const char *value) {
   *(size_t *)user += strlen(key) + strlen(value);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+static void try(const uint8_t *data, size_t size, bool mapped) {
   heed_safetensors *s =
-      heed_safetensors_open("load_safetensors", fuzz_path(data, size));
-  if (!s) return 0;
+      heed_safetensors_open("load_safetensors", fuzz_path(data, size), mapped);
+  if (!s) return;
   size_t length = 0;
   heed_safetensors_metadata(s, visit, &length);
   if (length > size) abort();
@@ -23,5 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       fuzz_use(heed_safetensors_rows(s, i, 1, shape->dim[0] - 1), size);
   }
   heed_safetensors_close(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  try(data, size, false);
+  try(data, size, true);
   return 0;
 }

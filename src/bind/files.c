@@ -43,17 +43,20 @@ const char *heed_bind_path(lua_State *L, int index, const char *op) {
 
 /* -- files of named tensors -- */
 
-/* file_open(op, path): op is the function that messages name, one of those
-   below. The methods of what it gives count tensors from 1. */
+/* file_open(op, path, mapped): op is the function that messages name, one of
+   those below; mapped is for safetensors. The methods of what it gives count
+   tensors from 1. */
 static int file_open(lua_State *L) {
   static const char *const ops[] = {"load_safetensors", "open_safetensors",
                                     "load_npz", "open_npz", NULL};
   int op = luaL_checkoption(L, 1, NULL, ops);
   const char *path = heed_bind_path(L, 2, ops[op]);
+  bool mapped = lua_toboolean(L, 3);
+  lua_settop(L, 3);
   reader *r = lua_newuserdatauv(L, sizeof *r, 0);
   *r = (reader){0};
   luaL_setmetatable(L, READER);
-  if (op < 2) r->safetensors = heed_safetensors_open(ops[op], path);
+  if (op < 2) r->safetensors = heed_safetensors_open(ops[op], path, mapped);
   else r->npz = heed_npz_open(ops[op], path);
   if (!r->safetensors && !r->npz) return heed_bind_raise(L);
   return 1;

@@ -265,6 +265,7 @@ static int to_string(lua_State *L) {
   }
   add_kind(&p.text, p.t);
   luaL_pushresult(&p.text);
+  if (!heed_tensor_check_whole("tostring", *box)) return heed_bind_raise(L);
   return 1;
 }
 

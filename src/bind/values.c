@@ -247,6 +247,7 @@ static int to_table(lua_State *L) {
   heed_tensor *t = heed_bind_check(L, 1, "totable: x");
   luaL_checkstack(L, HEED_MAX_DIM + 4, "totable");
   push_nested(L, t, 0, t->offset);
+  if (!heed_tensor_check_whole("totable", t)) return heed_bind_raise(L);
   return 1;
 }
 
@@ -271,6 +272,7 @@ static int to_bytes(lua_State *L) {
   lua_pushlstring(L, heed_tensor_data(rows),
                   (size_t)heed_tensor_numel(rows) *
                       heed_dtype_size(rows->dtype));
+  if (!heed_tensor_check_whole("tobytes", rows)) return heed_bind_raise(L);
   return 1;
 }
 
@@ -318,6 +320,7 @@ static int item(lua_State *L) {
     return heed_bind_error(L, "item: x must have one element, got %s",
                            heed_tensor_text(t));
   push_element(L, t, t->offset);
+  if (!heed_tensor_check_whole("item", t)) return heed_bind_raise(L);
   return 1;
 }
 

@@ -52,8 +52,9 @@ bool heed_tensor_read(heed_tensor *t, void *data, size_t bytes) {
   heed_tensor *rows = heed_op_run("contiguous", &t, 1, NULL);
   if (!rows) return false;
   memcpy(data, heed_tensor_data(rows), need);
+  bool ok = heed_tensor_check_whole("read", rows);
   heed_tensor_drop(rows);
-  return true;
+  return ok;
 }
 
 /* Puts "dim=0, keepdim=true" into the attributes of an op. */

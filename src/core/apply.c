@@ -290,6 +290,14 @@ static bool check_twin(const heed_call *c) {
           holds_result(c, c->result[0].dtype));
 }
 
+/* Were all inputs there when they were read? */
+static bool inputs_whole(const heed_call *c) {
+  for (int i = 0; i < c->nin; i++)
+    if (c->in[i] && !heed_tensor_check_whole(c->op->name, c->in[i]))
+      return false;
+  return true;
+}
+
 static bool forward(heed_call *c) {
   heed_scope was = heed_scope_enter(c->in_place ? HEED_SCOPE_WRITE
                                                 : HEED_SCOPE_RESULT);
@@ -297,6 +305,8 @@ static bool forward(heed_call *c) {
   /* before the scope is left: what overwrites is whole */
   bool given_up = heed_interrupt_take();
   heed_scope_leave(was);
+  /* whatever else it says: zeros may have led it there */
+  if (heed_mapping_any_broken() && !inputs_whole(c)) ok = false;
   return ok && (!given_up || heed_fail("%s: interrupted", c->op->name));
 }
 

@@ -116,16 +116,20 @@ size_t heed_elements_next(heed_elements *e, void *data, size_t room) {
   return used;
 }
 
-bool heed_elements_write(const heed_tensor *t, heed_push *push, void *to) {
+bool heed_elements_write(const char *op, const heed_tensor *t,
+                         heed_push *push, void *to) {
   size_t bytes =
       (size_t)heed_tensor_numel(t) * heed_dtype_size(t->dtype);
-  if (heed_tensor_is_contiguous(t))
+  /* what is mapped goes by way of a buffer: the system, asked to write what is
+     gone, only fails */
+  if (heed_tensor_is_contiguous(t) && !t->storage->mapping)
     return push(to, heed_tensor_data(t), bytes);
   char chunk[CHUNK];
   heed_elements e = heed_elements_of(t);
-  while (e.left > 0)
-    if (!push(to, chunk, heed_elements_next(&e, chunk, sizeof chunk)))
-      return false;
+  while (e.left > 0) {
+    size_t n = heed_elements_next(&e, chunk, sizeof chunk);
+    if (!heed_tensor_check_whole(op, t) || !push(to, chunk, n)) return false;
+  }
   return true;
 }
 

@@ -44,8 +44,9 @@ typedef struct heed_elements {
 heed_elements heed_elements_of(const heed_tensor *t);
 /* Copies up to `room` bytes of whole elements; 0 at the end. */
 size_t heed_elements_next(heed_elements *e, void *data, size_t room);
-/* All of them. */
-bool heed_elements_write(const heed_tensor *t, heed_push *push, void *to);
+/* All of them; `op` opens the message when they are no longer there. */
+bool heed_elements_write(const char *op, const heed_tensor *t,
+                         heed_push *push, void *to);
 
 /* Sizes and strides of a tensor with its dimensions in reverse: row-major
    elements of one are column-major elements of the other. */

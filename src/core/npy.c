@@ -288,12 +288,12 @@ static bool push(void *to, const void *data, size_t bytes) {
 }
 
 static bool write_elements(heed_file *f, heed_tensor *t, bool fortran) {
-  if (!fortran) return heed_elements_write(t, push, f);
+  if (!fortran) return heed_elements_write(f->op, t, push, f);
   heed_shape shape;
   int64_t stride[HEED_MAX_DIM];
   heed_elements_reverse(t, &shape, stride);
   heed_tensor *turned = heed_tensor_view(t, &shape, stride, t->offset);
-  bool ok = turned && heed_elements_write(turned, push, f);
+  bool ok = turned && heed_elements_write(f->op, turned, push, f);
   heed_tensor_drop(turned);
   return ok;
 }

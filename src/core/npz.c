@@ -466,6 +466,8 @@ bool heed_npz_save(const char *op, const char *path, int n,
   bool ok = heed_file_begin(&f, op, path);
   if (ok) {
     ok = write_archive(&f, n, names, arrays, compressed);
+    for (int i = 0; ok && i < n; i++)
+      ok = heed_tensor_check_whole(op, tensors[i]);
     if (ok) ok = heed_file_commit(&f);
     else heed_file_abandon(&f);
   }

@@ -73,7 +73,7 @@ static bool push(void *to, const void *data, size_t bytes) {
 bool heed_raw_save(const char *op, const char *path, const heed_tensor *t) {
   heed_file f;
   if (!heed_file_begin(&f, op, path)) return false;
-  if (heed_elements_write(t, push, &f)) return heed_file_commit(&f);
+  if (heed_elements_write(op, t, push, &f)) return heed_file_commit(&f);
   heed_file_abandon(&f);
   return false;
 }

@@ -61,6 +61,7 @@ typedef struct entry {
 
 struct heed_safetensors {
   heed_reader reader;
+  heed_mapping *mapping; /* of the whole file, or NULL */
   int64_t start, bytes; /* of the data */
   json_t *header;
   int count;
@@ -228,7 +229,14 @@ static bool read_entries(heed_safetensors *s) {
   return check_places(s);
 }
 
-heed_safetensors *heed_safetensors_open(const char *op, const char *path) {
+static bool map(heed_safetensors *s) {
+  s->mapping = heed_mapping_new(s->reader.fd, s->reader.path,
+                                (size_t)s->reader.size);
+  return s->mapping || heed_reader_blame(&s->reader);
+}
+
+heed_safetensors *heed_safetensors_open(const char *op, const char *path,
+                                        bool mapped) {
   heed_safetensors *s = calloc(1, sizeof *s);
   if (!s) {
     heed_fail_memory(sizeof *s);
@@ -236,7 +244,7 @@ heed_safetensors *heed_safetensors_open(const char *op, const char *path) {
   }
   s->reader.fd = -1;
   if (!heed_reader_open(&s->reader, op, path) || !read_header(s) ||
-      !read_entries(s)) {
+      !read_entries(s) || (mapped && !map(s))) {
     heed_safetensors_close(s);
     return NULL;
   }
@@ -245,6 +253,7 @@ heed_safetensors *heed_safetensors_open(const char *op, const char *path) {
 
 void heed_safetensors_close(heed_safetensors *s) {
   if (!s) return;
+  heed_mapping_drop(s->mapping);
   heed_reader_close(&s->reader);
   json_decref(s->header);
   free(s->entry);
@@ -290,13 +299,24 @@ static bool pull(void *from, void *data, size_t bytes) {
   return true;
 }
 
+/* Can it be used where it lies? */
+static bool can_map(const heed_encoding *e, int64_t place) {
+  bool plain = heed_dtype_is_float(e->dtype) || e->dtype == HEED_UINT8;
+  return plain && place % e->size == 0;
+}
+
 static heed_tensor *load(const heed_safetensors *s, const entry *e,
                          const heed_shape *shape, int64_t skip) {
   const heed_encoding *encoding = &e->kind->encoding;
+  int64_t place = s->start + e->begin + skip * (int64_t)encoding->size;
+  if (s->mapping && !heed_mapping_check_size(s->mapping, s->reader.op))
+    return NULL;
+  if (s->mapping && can_map(encoding, place))
+    return heed_tensor_mapped(encoding->dtype, shape, s->mapping,
+                              (size_t)place);
   heed_tensor *t = heed_tensor_new(s->reader.op, encoding->dtype, shape);
   if (!t) return NULL;
-  cursor c = {&s->reader,
-              s->start + e->begin + skip * (int64_t)encoding->size, false};
+  cursor c = {&s->reader, place, false};
   if (heed_elements_read(t, encoding, pull, &c)) return t;
   if (!c.failed) blame_tensor(s, e->name);
   heed_tensor_drop(t);
@@ -423,7 +443,7 @@ static bool write_all(const char *path, json_t *header, int n,
     ok = heed_file_write(&f, &first, sizeof first) &&
          heed_file_write(&f, text, length);
     for (int i = 0; ok && i < n; i++)
-      ok = heed_elements_write(tensors[i], push, &f);
+      ok = heed_elements_write(SAVE, tensors[i], push, &f);
     if (ok) ok = heed_file_commit(&f);
     else heed_file_abandon(&f);
   }

@@ -14,7 +14,8 @@
  *
  * A file is not trusted: everything is checked against its size before memory
  * is asked for, and it is read with pread, so that a file that is cut short
- * meanwhile is an error and not a fault.
+ * meanwhile is an error. Mapped (base/mapping.h) it is one too, of the op that
+ * comes upon what is missing.
  */
 #ifndef HEED_CORE_SAFETENSORS_H
 #define HEED_CORE_SAFETENSORS_H
@@ -26,8 +27,12 @@ typedef struct heed_safetensors heed_safetensors;
 
 /* Opens a file and checks its header; NULL with a message on failure. `op`
    opens messages and must last as long as the file. Elements are read when
-   they are asked for. */
-heed_safetensors *heed_safetensors_open(const char *op, const char *path);
+   they are asked for; `mapped`: tensors of floats and of bytes are views of
+   the file in memory, unless they lie where their dtype cannot. What is checked
+   before it is used, bools and the integers that are positions, is always read:
+   in a mapping it could change in between. */
+heed_safetensors *heed_safetensors_open(const char *op, const char *path,
+                                        bool mapped);
 void heed_safetensors_close(heed_safetensors *s); /* NULL is allowed */
 
 /* The tensors, in the order in which their data lies in the file. */

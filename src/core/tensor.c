@@ -25,6 +25,11 @@ static bool in_block(const heed_tensor *t) {
          (ptrdiff_t)offsetof(block, storage);
 }
 
+/* The bytes of data that lie behind a storage. */
+static int64_t heap_bytes(const heed_storage *s) {
+  return s->mapping ? 0 : (int64_t)s->bytes;
+}
+
 /* Changes both counts; the watcher's bytes follow. */
 static void storage_count(heed_storage *s, int refs, int sole) {
   bool was = s->refs > 0 && s->sole == s->refs;
@@ -33,12 +38,14 @@ static void storage_count(heed_storage *s, int refs, int sole) {
   bool is = s->refs > 0 && s->sole == s->refs;
   if (s->watch && was != is) {
     int64_t n = atomic_load_explicit(s->watch, memory_order_relaxed);
-    n += is ? (int64_t)s->bytes : -(int64_t)s->bytes;
+    n += is ? heap_bytes(s) : -heap_bytes(s);
     atomic_store_explicit(s->watch, n, memory_order_relaxed);
   }
   if (s->refs > 0) return;
   char *start = (char *)s - offsetof(block, storage);
-  heed_mem_free(start, sizeof(block) + s->bytes);
+  size_t heap = (size_t)heap_bytes(s);
+  heed_mapping_drop(s->mapping);
+  heed_mem_free(start, sizeof(block) + heap);
 }
 
 /* A tensor of a storage, of which it holds a reference that is counted
@@ -70,6 +77,19 @@ heed_tensor *heed_tensor_new(const char *op, heed_dtype dtype,
     return NULL;
   }
   b->storage = (heed_storage){.refs = 1, .bytes = bytes, .data = b + 1};
+  tensor_init(&b->tensor, dtype, shape, &b->storage, 0);
+  heed_shape_strides(shape, b->tensor.stride);
+  return &b->tensor;
+}
+
+heed_tensor *heed_tensor_mapped(heed_dtype dtype, const heed_shape *shape,
+                                heed_mapping *mapping, size_t bytes) {
+  block *b = heed_mem_alloc(sizeof *b);
+  if (!b) return NULL;
+  b->storage = (heed_storage){
+      .refs = 1, .data = (char *)heed_mapping_data(mapping) + bytes,
+      .bytes = (size_t)heed_shape_numel(shape) * heed_dtype_size(dtype),
+      .mapping = heed_mapping_ref(mapping)};
   tensor_init(&b->tensor, dtype, shape, &b->storage, 0);
   heed_shape_strides(shape, b->tensor.stride);
   return &b->tensor;

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "base/mapping.h"
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "heed.h"
@@ -28,6 +29,7 @@ typedef struct heed_storage {
   uint32_t version; /* counts in-place writes */
   size_t bytes;
   void *data;
+  heed_mapping *mapping; /* that the data lies in, or NULL: behind this */
   /* the watcher's count of bytes that only it keeps alive, or NULL */
   heed_watch_count *watch;
 } heed_storage;
@@ -55,6 +57,11 @@ struct heed_tensor {
    too large, or without memory; `op` opens the message. */
 heed_tensor *heed_tensor_new(const char *op, heed_dtype dtype,
                              const heed_shape *shape);
+/* A tensor whose data is `bytes` further on in a mapping, of which it takes a
+   reference; the shape has been checked, to lie within it too, and the place is
+   one that the dtype can have. Its memory is the system's and not counted. */
+heed_tensor *heed_tensor_mapped(heed_dtype dtype, const heed_shape *shape,
+                                heed_mapping *mapping, size_t bytes);
 heed_tensor *heed_tensor_scalar(heed_dtype dtype, double f, int64_t i);
 
 /* A new tensor that shares the storage of `base`; no graph. */
@@ -78,6 +85,14 @@ static inline void *heed_tensor_data(const heed_tensor *t) {
 
 static inline int64_t heed_tensor_numel(const heed_tensor *t) {
   return heed_shape_numel(&t->shape);
+}
+
+/* Is what was read from it what stood there? Fails when its file was cut short
+   under a mapping; to be asked after reading. */
+static inline bool heed_tensor_check_whole(const char *op,
+                                           const heed_tensor *t) {
+  return !heed_mapping_any_broken() || !t->storage->mapping ||
+         heed_mapping_check(t->storage->mapping, op);
 }
 
 /* Row-major without gaps. */

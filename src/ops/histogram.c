@@ -206,8 +206,13 @@ static bool bincount_fwd(heed_call *c) {
   heed_tensor *ids = read_ids(c->in[0]);
   if (!ids) return false;
   const int64_t *id = heed_tensor_data(ids);
-  int64_t n = ids->shape.dim[0];
-  bool ok = c->in[1] ? weigh_ids(c, id, n) : count_ids(c, id, n);
+  int64_t n = ids->shape.dim[0], most = c->out[0]->shape.dim[0];
+  /* those of a mapped file may be others than the check has seen */
+  bool ok = true;
+  for (int64_t i = 0; ok && i < n; i++)
+    ok = (id[i] >= 1 && id[i] <= most) ||
+         heed_fail("bincount: ids have changed while they were counted");
+  ok = ok && (c->in[1] ? weigh_ids(c, id, n) : count_ids(c, id, n));
   heed_tensor_drop(ids);
   return ok;
 }

@@ -8,8 +8,8 @@ local TensorFile = require "heed.files.tensor_file"
 local files = {}
 
 -- All tensors of a file by name, its metadata, and the names in order.
-local function load_all(func, path)
-  local file <close> = TensorFile.open(func, path)
+local function load_all(func, path, mapped)
+  local file <close> = TensorFile.open(func, path, mapped)
   local tensors = {}
   for name, tensor in pairs(file) do tensors[name] = tensor end
   return tensors, file.metadata, file.names
@@ -22,7 +22,15 @@ end
 -- U64, U32, U16) become int64. An index of several files, whose name ends in
 -- `.index.json`, stands for them all. Loading runs no code, and the file need
 -- not be trusted.
+--
+-- `mapped`: nothing is read yet. The tensors are views of the file in memory,
+-- which the system reads in where they are used and shares between processes.
+-- Writing to one in place changes a copy of what is touched, never the file;
+-- and who overwrites the file, instead of replacing it by a rename, changes
+-- tensors. An op that comes upon a part that was cut off fails. Bools, integers
+-- but uint8, and what does not lie at a multiple of its size are read as ever.
 -- @tparam string path
+-- @tparam[opt] table options `mapped` (false)
 -- @treturn table tensors by name
 -- @treturn table metadata, string to string
 -- @treturn table names, in the order in which the data lies in the file
@@ -31,8 +39,9 @@ end
 -- local name = os.tmpname()
 -- heed.save_safetensors(name, {w = heed.tensor {1, 2}})
 -- local tensors = heed.load_safetensors(name); tensors.w:sum() --> 3
-function files.load_safetensors(path)
-  return load_all("load_safetensors", path)
+function files.load_safetensors(path, options)
+  check.types("load_safetensors", options, {mapped = "boolean"})
+  return load_all("load_safetensors", path, options and options.mapped)
 end
 
 files.save_safetensors = core.save_safetensors
@@ -43,8 +52,10 @@ files.save_safetensors = core.save_safetensors
 -- `pairs(file)`, `#file`, `file:close()`.
 --
 -- Only headers are read at once. Tensors are copies: what happens to the file
--- later does not change them, and one that was cut short is an error.
+-- later does not change them, and one that was cut short is an error; `mapped`
+-- is as in `heed.load_safetensors`. They stay when the file is closed.
 -- @tparam string path
+-- @tparam[opt] table options `mapped` (false)
 -- @return TensorFile
 -- @raise when the file cannot be read, or is not wholly as the format has it
 -- @usage
@@ -52,8 +63,9 @@ files.save_safetensors = core.save_safetensors
 -- heed.save_safetensors(path, {w = heed.tensor {{1, 2}, {3, 4}}})
 -- local file <close> = heed.open_safetensors(path)
 -- return file:get("w", 2) --> 3 4
-function files.open_safetensors(path)
-  return TensorFile.open("open_safetensors", path)
+function files.open_safetensors(path, options)
+  check.types("open_safetensors", options, {mapped = "boolean"})
+  return TensorFile.open("open_safetensors", path, options and options.mapped)
 end
 
 --- The array of one of NumPy's .npy files.
@@ -175,15 +187,21 @@ end
 -- `.safetensors.index.json`) and `.npz` into a table of tensors by name, and
 -- what else `load_safetensors` and `load_npz` give.
 -- @tparam string path
+-- @tparam[opt] table options `mapped` (false), for safetensors alone
 -- @return tensor, or table of tensors by name
 -- @raise for another extension, and as the function for this one
 -- @usage
 -- local path = os.tmpname() .. ".npy"
 -- heed.save(path, heed.tensor {1, 2})
 -- heed.load(path) --> 1 2
-function files.load(path)
-  return loaders[extension("load", path,
-    ".safetensors, .safetensors.index.json, .npy or .npz")](path)
+function files.load(path, options)
+  check.types("load", options, {mapped = "boolean"})
+  local kind <const> = extension("load", path,
+    ".safetensors, .safetensors.index.json, .npy or .npz")
+  if options and options.mapped and kind:find "^np" then
+    check.fail("load: mapped is for safetensors, got %s", check.show(path))
+  end
+  return loaders[kind](path, kind:find "^[sj]" and options or nil)
 end
 
 --- Writes a file by its extension: one tensor into `.npy`, a table of named

@@ -78,14 +78,16 @@ local function check_shard(func, path, file, names, map, count)
 end
 
 --- The readers of all files of an index, or of the one file.
-function shards.open(func, path)
-  if not shards.is_index(path) then return {core.file_open(func, path)} end
+function shards.open(func, path, mapped)
+  if not shards.is_index(path) then
+    return {core.file_open(func, path, mapped)}
+  end
   local map <const> = read_index(func, path)
   local list <const>, counts <const> = files_of(func, path, map)
   local folder <const> = path:match "^(.*/)" or ""
   local parts <const> = {}
   for i, file in ipairs(list) do
-    parts[i] = core.file_open(func, folder .. file)
+    parts[i] = core.file_open(func, folder .. file, mapped)
     check_shard(func, path, file, parts[i]:names(), map, counts[file])
   end
   return parts

@@ -26,9 +26,9 @@ local function places_of(parts)
 end
 
 --- Opens a file, or all files of an index; `func` is the function that messages
--- name.
-function TensorFile.open(func, path)
-  local parts <const> = shards.open(func, path)
+-- name; `mapped` is for safetensors.
+function TensorFile.open(func, path, mapped)
+  local parts <const> = shards.open(func, path, mapped)
   local places <const>, names <const>, metadata <const> = places_of(parts)
   return setmetatable({path = path, names = names, metadata = metadata,
     parts = parts, places = places}, TensorFile)
@@ -73,7 +73,8 @@ local function check_rows(n, first, last)
   return from, to
 end
 
---- Reads a tensor, or only some of its rows from a safetensors file.
+--- Reads a tensor, or only some of its rows from a safetensors file. Of a
+-- mapped file it is a view of it, and nothing is read yet.
 -- @tparam string name
 -- @tparam[opt] integer first row, from 1 or negative from the end
 -- @tparam[opt] integer last row, `first` by default
