@@ -61,6 +61,22 @@ describe("writing in place", function()
     assert.same({{2, 5}, {5, 8}}, s:totable())
   end)
 
+  it("has the gradient of what an operand held before", function()
+    local function gradient(f)
+      local x = heed.tensor({2, 3}, {dtype = "float64", requires_grad = true})
+      f(x:clone()):sum():backward()
+      return x.grad:totable()
+    end
+    assert.same({4, 6}, gradient(function(v) return v:mul_(v) end))
+    assert.same({0, 0}, gradient(function(v) return v:div_(v) end))
+    assert.same({4, 6}, gradient(function(v)
+      return v:mul_(v:reshape(1, 2):squeeze())
+    end))
+    assert.same({9, 13}, gradient(function(v) -- v + 2 v^2
+      return v:addcmul_(v, v, {value = 2})
+    end))
+  end)
+
   it("reads itself as index and as source before it is overwritten", function()
     local function fresh() return heed.tensor {2, 3, 1} end
     local x = fresh()

@@ -418,15 +418,24 @@ static bool run_and_copy(heed_call *c) {
   return c->out[0] != NULL;
 }
 
+/* May input i not be overwritten with x? It may be where it is x itself, place
+   for place, unless backward wants its value of before. */
+static bool wants_copy(const heed_call *c, int i, uint32_t need) {
+  const heed_tensor *t = c->in[i], *x = c->in[0];
+  return heed_tensor_overlaps(t, x) ||
+         (t->storage == x->storage && (c->op->rule->keep[i] & need));
+}
+
 /* Everything but x in the dtype of x, and apart from what is written. */
 static bool fit_to_x(heed_call *c, inputs *s) {
   heed_tensor *x = c->in[0];
+  uint32_t need = needed(c);
   for (int i = 1; i < c->nin; i++) {
     heed_tensor *t = c->in[i];
     if (!t) continue;
     heed_dtype d = dtype_of(c, i, x->dtype);
     if (d != t->dtype ? !inputs_own(s, i, cast(t, d))
-                      : heed_tensor_overlaps(t, x) &&
+                      : wants_copy(c, i, need) &&
                             !inputs_own(s, i, heed_op_run("clone", &t, 1,
                                                           NULL)))
       return false;
