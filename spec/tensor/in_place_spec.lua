@@ -25,6 +25,19 @@ describe("writing in place", function()
     assert.same({45, 3}, n:totable()) -- 301 wraps at 256
   end)
 
+  it("computes integers in the common dtype, and cuts the result", function()
+    local function small(...) return heed.tensor({...}, {dtype = "uint8"}) end
+    assert.same({0, 7}, small(200, 7):floor_div_(heed.tensor {256, 1})
+      :totable())
+    assert.same({44, 7}, small(200, 7):maximum_(heed.tensor {300, -3})
+      :totable())
+    assert.same({3, 253}, small(3, 7):minimum_(heed.tensor {300, -3})
+      :totable())
+    local x = small(3, 7)
+    x[{{1, 1}}]:add_(heed.tensor {256})
+    assert.same({3, 7}, x:totable())
+  end)
+
   it("refuses results that the dtype cannot hold", function()
     local n = heed.tensor {1, 2}
     assert.equal("add_: a int64 [2] cannot hold a result of float32",

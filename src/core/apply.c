@@ -443,12 +443,19 @@ static bool fit_to_x(heed_call *c, inputs *s) {
   return true;
 }
 
-static bool run_over_x(heed_call *c) {
-  if (!holds_result(c, c->op->rule->promote ? common_dtype(c)
-                                            : c->in[0]->dtype))
-    return false;
+static bool run_over_x(heed_call *c, heed_dtype common) {
+  if (!holds_result(c, common)) return false;
   c->in_place = 1;
   return run_fitted(c, fit_to_x);
+}
+
+/* May the call be computed in the dtype of x? Integers may not where another
+   operand is wider: it would be cut before it is used. */
+static bool fits_x(const heed_call *c, heed_dtype common) {
+  heed_dtype x = c->in[0]->dtype;
+  return c->op->rule->elementwise && !heed_dtype_is_half(x) &&
+         (x == common || heed_dtype_is_float(x) ||
+          heed_dtype_is_float(common));
 }
 
 /* Halves are for storage: only what moves elements may write to them. */
@@ -467,6 +474,6 @@ bool heed_apply(heed_call *c) {
     c->in_place = rule->in_place;
     return (!c->in_place || check_written_dtype(c)) && run_cast(c);
   }
-  bool direct = rule->elementwise && !heed_dtype_is_half(c->in[0]->dtype);
-  return direct ? run_over_x(c) : run_and_copy(c);
+  heed_dtype common = rule->promote ? common_dtype(c) : c->in[0]->dtype;
+  return fits_x(c, common) ? run_over_x(c, common) : run_and_copy(c);
 }

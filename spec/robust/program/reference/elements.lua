@@ -280,7 +280,10 @@ unary("erfinv", "float", special.erfinv, {tame = true})
 unary("lgamma", "float", special.lgamma, {tame = true})
 -- near a pole every last digit of x counts
 local function above(f)
-  return function(x, ...) return x < 0.05 and NAN or f(x, ...) end
+  return function(x, ...)
+    refuse.unless(x == 0 or x >= 0.05)
+    return f(x, ...)
+  end
 end
 ops.digamma = {
   draw = function(d) return {d:tensor {kind = "float", positive = true}} end,
@@ -318,9 +321,11 @@ end, {more = function(d) return {d:int(-3, 3), d:int(5, 9), -7} end})
 
 ops.lerp = {
   draw = function(d)
-    local a, b = table.unpack(d:operands {kind = "float", tensors = true})
+    local a, b = table.unpack(d:operands {kind = "float", tensors = true,
+      tame = true})
     return {a, b, d:chance(0.5) and 0.25 or
-      d:tensor {shape = d:under(d:array(a).shape), kind = "float"}}
+      d:tensor {shape = d:under(d:array(a).shape), kind = "float",
+        tame = true}}
   end,
   run = run_of("float", 3, rows.lerp.value),
 }
@@ -360,6 +365,7 @@ binary("heaviside", "float", function(a, b)
   if a ~= a then return a end
   return a > 0 and 1 or a < 0 and 0 or b
 end, {tame = true})
+ops.heaviside.rough = true -- no gradient, but a slope where a is 0
 
 -- The next number: its bits, counted.
 local function next_of(format, bits)
@@ -440,8 +446,7 @@ ops.masked_fill = {
   draw = function(d)
     local x = d:tensor {}
     local a = d:array(x)
-    local value = a.dtype == "bool" and d:chance(0.5) or
-      a:is_float() and 1.5 or 7
+    local value = a.dtype == "bool" or a:is_float() and 1.5 or 7
     if d:chance(0.3) then value = d:tensor {shape = {}, dtype = a.dtype} end
     return {x, d:tensor {shape = d:under(a.shape), dtype = "bool"}, value}
   end,

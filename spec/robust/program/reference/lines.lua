@@ -28,6 +28,13 @@ local function marked(x, dims)
   return on
 end
 
+-- How many numbers each result is made of.
+local function size_of(x, dims)
+  local n = 1
+  for k in pairs(marked(x, dims)) do n = n * x.shape[k] end
+  return n
+end
+
 -- The numbers that each result is made of, by its place; and its shape.
 local function groups(x, dims, keepdim)
   local on = marked(x, dims)
@@ -87,6 +94,7 @@ local function reduction(name, dtype_of, f, o)
     draw = draw_reduction(o),
     run = function(x, dims, keepdim)
       refuse.unless(o.kind ~= "only_float" or x:is_float())
+      refuse.unless(not o.some or size_of(x, dims) > 0)
       local dtype = dtype_of(x.dtype)
       return reduced(x, dims, keepdim, dtype, function(list)
         return f(list, dtype)
@@ -211,6 +219,7 @@ ops.vector_norm = {
       d:axes(d:array(x)), d:chance(0.4), n = 4}
   end,
   run = function(x, ord, dims, keepdim)
+    refuse.unless(math.abs(ord) < math.huge or size_of(x, dims) > 0)
     return reduced(x, dims, keepdim, as_float(x.dtype), function(list)
       local s, big, small = 0.0, 0.0, math.huge
       for _, v in ipairs(list) do
@@ -248,7 +257,11 @@ local function along(x, dim, dtypes, f)
     size = #lists[1]
     places[#places + 1] = lists
   end)
-  if #places == 0 then size = #((f({})) or {}) end
+  if #places == 0 then
+    local some = {}
+    for i = 1, n do some[i] = 0 end
+    size = #(f(some))
+  end
   local shape = copy_of(x.shape)
   shape[dim] = size
   for k, dtype in ipairs(dtypes) do
@@ -399,7 +412,7 @@ ops.topk = {
     local x = d:tensor {ndim = 1, tame = true, fits = not_empty}
     local dim = d:axis(d:array(x))
     local n = d:array(x).shape[axis_of(dim, #d:array(x).shape)]
-    return {x, d:int(1, n), dim, d:chance(0.6)}
+    return n > 0 and {x, d:int(1, n), dim, d:chance(0.6)}
   end,
   run = function(x, k, dim, largest)
     return along(x, dim, {as_is(x.dtype), "int64"}, function(list)
@@ -429,7 +442,7 @@ ops.kthvalue = {
     local x = d:tensor {ndim = 1, tame = true, fits = not_empty}
     local dim = d:axis(d:array(x))
     local n = d:array(x).shape[axis_of(dim, #d:array(x).shape)]
-    return {x, d:int(1, n), dim, d:chance(0.4)}
+    return n > 0 and {x, d:int(1, n), dim, d:chance(0.4)}
   end,
   run = function(x, k, dim, keepdim)
     return chosen(x, dim, keepdim, function(list)
@@ -439,6 +452,7 @@ ops.kthvalue = {
   end,
 }
 local function middle(list)
+  refuse.unless(#list > 0)
   local values, at = order(list, false)
   local k = (#list + 1) // 2
   return values[k], at[k]
@@ -464,6 +478,7 @@ ops.mode = {
   end,
   run = function(x, dim, keepdim)
     return chosen(x, dim, keepdim, function(list)
+      refuse.unless(#list > 0)
       local count, top = {}, nil
       for _, v in ipairs(list) do count[v] = (count[v] or 0) + 1 end
       for v, n in pairs(count) do

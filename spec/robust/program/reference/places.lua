@@ -284,6 +284,9 @@ ops.searchsorted = {
   draw = function(d)
     local n, values = d:int(0, 6), {}
     for i = 1, n do values[i] = (values[i - 1] or -4) + d:int(0, 3) end
+    if d.smooth then -- ties have no slope
+      for i = 1, n do values[i] = values[i] + math.random() / 2 + i end
+    end
     local dtype = d:pick {"int64", "int32", "float32", "float64"}
     if d.smooth then dtype = "float64" end
     return {d:add_leaf(dtype, {n}, array.new(dtype, {n}, values):values()),

@@ -509,7 +509,9 @@ ops.eye = {
 ops.arange = {
   rough = true,
   draw = function(d)
-    return {d:int(-4, 4), d:int(4, 9), d:int(1, 3), d:dtype("arith")}
+    local dtype = d:dtype "arith"
+    return {dtype == "uint8" and 0 or d:int(-4, 4), d:int(4, 9), d:int(1, 3),
+      dtype}
   end,
   run = function(first, last, step, dtype)
     local values = {}

@@ -75,6 +75,7 @@ end
 -- The derivative number n of digamma, which is number 0.
 function special.polygamma(n, x)
   if x ~= x then return x end
+  if x == 0 then return n % 2 == 0 and -math.huge or math.huge end
   local sum, sign = 0.0, n % 2 == 0 and -1 or 1
   while x < 20 do
     sum = sum + sign * factorial(n) / x ^ (n + 1)
