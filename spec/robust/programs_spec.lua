@@ -23,7 +23,7 @@ end
 local SEED <const> = setting("HEED_SEED", os.time())
 local ONLY <const> = setting("HEED_PROGRAM_NUMBER")
 local COUNT <const> = setting("HEED_PROGRAMS",
-  os.getenv "HEED_LONG" and 20000 or 400)
+  os.getenv "HEED_LONG" and 20000 or 600)
 local EACH <const> = 100 -- programs of one test
 
 -- How many slopes were compared.

@@ -52,7 +52,7 @@ local casts <const> = {
   float16 = function(v) return to_half(v, 11, -14, 65504.0) end,
   bfloat16 = function(v) return to_half(v, 8, -126, 0x1.fep127) end,
   float32 = function(v) return (string.unpack("f", string.pack("f", v))) end,
-  float64 = function(v) return v + 0.0 end,
+  float64 = function(v) return v * 1.0 end -- -0.0 stays,
 }
 
 --- A number or boolean as the dtype holds it.

@@ -11,12 +11,9 @@ local heed = require "heed"
 
 local check = {}
 
---- How far a number of a dtype may be off: of itself, and of the largest
--- number that went in.
-local RELATIVE <const> = {
-  float16 = 2 ^ -10, bfloat16 = 2 ^ -7, float32 = 2e-5, float64 = 1e-10,
-}
-local ABSOLUTE <const> = {
+-- How far a number of a dtype may be off: so many parts of itself, and of the
+-- largest number that went in.
+local TOLERANCE <const> = {
   float16 = 2 ^ -10, bfloat16 = 2 ^ -7, float32 = 2e-5, float64 = 1e-10,
 }
 
@@ -43,10 +40,9 @@ end
 -- Without a scale, numbers must be the same.
 local function near(got, want, dtype, scale)
   if got == want or got ~= got and want ~= want then return true end
-  local relative = RELATIVE[dtype]
-  if not relative or not scale then return false end
-  return math.abs(got - want) <= relative * math.abs(want) +
-    ABSOLUTE[dtype] * scale
+  local tolerance = TOLERANCE[dtype]
+  if not tolerance or not scale then return false end
+  return math.abs(got - want) <= tolerance * (math.abs(want) + scale)
 end
 
 -- The largest finite number of the arguments, at least 1.

@@ -30,9 +30,9 @@ end
 
 -- -- numbers and sizes -------------------------------------------------------
 
-function Drawer:chance(p) return math.random() < p end
-function Drawer:int(low, high) return math.random(low, high) end
-function Drawer:pick(list) return list[math.random(#list)] end
+function Drawer.chance(_, p) return math.random() < p end
+function Drawer.int(_, low, high) return math.random(low, high) end
+function Drawer.pick(_, list) return list[math.random(#list)] end
 
 function Drawer:size()
   return self:pick {0, 1, 1, 2, 2, 3, 3, 3, 4, 5, 7}
@@ -149,9 +149,10 @@ end
 function Drawer:array(ref) return self.arrays[ref.var] end
 
 local function is_tame(a, o)
+  local least <const> = o.positive and 0.1 or -20
   for _, v in ipairs(a:values()) do
-    if o.positive and not (v >= 0.1) then return false end
-    if not (v >= -20 and v <= 20) then return false end
+    local inside = v >= least and v <= 20 -- not NaN
+    if not inside then return false end
   end
   return true
 end

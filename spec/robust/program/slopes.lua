@@ -122,7 +122,8 @@ end
 
 -- What may be said instead of a gradient.
 local REFUSALS <const> = {
-  "was overwritten after it was used", "is fused and cannot be differentiated twice",
+  "was overwritten after it was used",
+  "is fused and cannot be differentiated twice",
 }
 local function is_refusal(text)
   for _, part in ipairs(REFUSALS) do
@@ -130,10 +131,11 @@ local function is_refusal(text)
   end
 end
 
+-- The gradients of the leaves, which may lead on to their own.
 local function gradients(statements, values, create_graph)
   local loss, inputs = forward(statements, values)
-  return {heed.grad(loss, inputs,
-    {create_graph = create_graph})}
+  local options = {create_graph = create_graph}
+  return {heed.grad(loss, inputs, options)}, inputs
 end
 
 local function report(what, direction, got, want)
@@ -160,9 +162,7 @@ local function compare_second(statements, leaves)
     return g - g == 0 and g or nil
   end)
   if not want then return nil end
-  local loss, inputs = forward(statements)
-  local grads = {heed.grad(loss, inputs,
-    {create_graph = true})}
+  local grads, inputs = gradients(statements, nil, true)
   local slope = heed.zeros({}, {dtype = "float64"})
   for k, s in ipairs(leaves) do
     local w = {}

@@ -9,7 +9,9 @@
 
 local ops = {}
 for _, family in ipairs {
-  "elements", "shapes", "lines", "places", "products", "network",
+  "arithmetic", "functions", "choices", "views", "copies", "reductions",
+  "orders", "places", "searches", "products", "matrices", "network",
+  "windows",
 } do
   local part = require("spec.robust.program.reference." .. family).ops
   for name, op in pairs(part) do
