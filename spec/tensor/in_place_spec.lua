@@ -25,6 +25,19 @@ describe("writing in place", function()
     assert.same({45, 3}, n:totable()) -- 301 wraps at 256
   end)
 
+  it("computes integers in the common dtype, and cuts the result", function()
+    local function small(...) return heed.tensor({...}, {dtype = "uint8"}) end
+    assert.same({0, 7}, small(200, 7):floor_div_(heed.tensor {256, 1})
+      :totable())
+    assert.same({44, 7}, small(200, 7):maximum_(heed.tensor {300, -3})
+      :totable())
+    assert.same({3, 253}, small(3, 7):minimum_(heed.tensor {300, -3})
+      :totable())
+    local x = small(3, 7)
+    x[{{1, 1}}]:add_(heed.tensor {256})
+    assert.same({3, 7}, x:totable())
+  end)
+
   it("refuses results that the dtype cannot hold", function()
     local n = heed.tensor {1, 2}
     assert.equal("add_: a int64 [2] cannot hold a result of float32",
@@ -59,6 +72,22 @@ describe("writing in place", function()
     local s = heed.tensor {{1, 2}, {3, 4}}
     s:add_(s:transpose(1, 2))
     assert.same({{2, 5}, {5, 8}}, s:totable())
+  end)
+
+  it("has the gradient of what an operand held before", function()
+    local function gradient(f)
+      local x = heed.tensor({2, 3}, {dtype = "float64", requires_grad = true})
+      f(x:clone()):sum():backward()
+      return x.grad:totable()
+    end
+    assert.same({4, 6}, gradient(function(v) return v:mul_(v) end))
+    assert.same({0, 0}, gradient(function(v) return v:div_(v) end))
+    assert.same({4, 6}, gradient(function(v)
+      return v:mul_(v:reshape(1, 2):squeeze())
+    end))
+    assert.same({9, 13}, gradient(function(v) -- v + 2 v^2
+      return v:addcmul_(v, v, {value = 2})
+    end))
   end)
 
   it("reads itself as index and as source before it is overwritten", function()

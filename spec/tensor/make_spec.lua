@@ -110,6 +110,20 @@ describe("tensor", function()
       "got 3", message(heed.tensor, {{{1}, 3}}))
   end)
 
+  it("does not begin to read a list that cannot end", function()
+    local function list(length)
+      return setmetatable({}, {
+        __len = function() return length end,
+        __index = function() return 1 end,
+      })
+    end
+    assert.equal("tensor: shape [9223372036854775807] has too many elements",
+      message(heed.tensor, list(math.maxinteger)))
+    assert.equal("tensor: size 1 of shape [-1] is negative",
+      message(heed.tensor, list(-1)))
+    assert.same({1, 1}, heed.tensor(list(2)):totable())
+  end)
+
   it("refuses numbers that the dtype cannot hold, and says where", function()
     assert.equal("tensor: entry [2][1] must be 0..255 for uint8, got 256",
       message(heed.tensor, {{1, 2}, {256, 3}}, {dtype = "uint8"}))

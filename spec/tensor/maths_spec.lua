@@ -177,6 +177,14 @@ describe("functions put together in Lua", function()
       message(heed.clamp_max, heed.ones {1}))
   end)
 
+  it("pass the gradient to the end that holds, though both are one",
+    function()
+      local x = heed.tensor({0, 2, 5}, {dtype = "float64"})
+      local m = heed.full({3}, 2.0, {dtype = "float64", requires_grad = true})
+      x:clamp(m, m):sum():backward()
+      assert.same({1, 0, 1}, m.grad:totable())
+    end)
+
   it("multiply by powers of two", function()
     assert.same({4, 12}, heed.tensor({1, 3}, {dtype = "float32"})
       :ldexp(2):totable())

@@ -45,7 +45,8 @@ static bool measure(nest *n) {
     lua_geti(L, -1, 1);
   }
   lua_settop(L, top);
-  return true;
+  /* what __len says may be anything */
+  return heed_shape_check("tensor", &n->shape, HEED_BOOL);
 }
 
 /* Checks the value on the top against the shape and notes its types. */

@@ -428,15 +428,24 @@ static bool run_and_copy(heed_call *c) {
   return c->out[0] != NULL;
 }
 
+/* May input i not be overwritten with x? It may be where it is x itself, place
+   for place, unless backward wants its value of before. */
+static bool wants_copy(const heed_call *c, int i, uint32_t need) {
+  const heed_tensor *t = c->in[i], *x = c->in[0];
+  return heed_tensor_overlaps(t, x) ||
+         (t->storage == x->storage && (c->op->rule->keep[i] & need));
+}
+
 /* Everything but x in the dtype of x, and apart from what is written. */
 static bool fit_to_x(heed_call *c, inputs *s) {
   heed_tensor *x = c->in[0];
+  uint32_t need = needed(c);
   for (int i = 1; i < c->nin; i++) {
     heed_tensor *t = c->in[i];
     if (!t) continue;
     heed_dtype d = dtype_of(c, i, x->dtype);
     if (d != t->dtype ? !inputs_own(s, i, cast(t, d))
-                      : heed_tensor_overlaps(t, x) &&
+                      : wants_copy(c, i, need) &&
                             !inputs_own(s, i, heed_op_run("clone", &t, 1,
                                                           NULL)))
       return false;
@@ -444,12 +453,19 @@ static bool fit_to_x(heed_call *c, inputs *s) {
   return true;
 }
 
-static bool run_over_x(heed_call *c) {
-  if (!holds_result(c, c->op->rule->promote ? common_dtype(c)
-                                            : c->in[0]->dtype))
-    return false;
+static bool run_over_x(heed_call *c, heed_dtype common) {
+  if (!holds_result(c, common)) return false;
   c->in_place = 1;
   return run_fitted(c, fit_to_x);
+}
+
+/* May the call be computed in the dtype of x? Integers may not where another
+   operand is wider: it would be cut before it is used. */
+static bool fits_x(const heed_call *c, heed_dtype common) {
+  heed_dtype x = c->in[0]->dtype;
+  return c->op->rule->elementwise && !heed_dtype_is_half(x) &&
+         (x == common || heed_dtype_is_float(x) ||
+          heed_dtype_is_float(common));
 }
 
 /* Halves are for storage: only what moves elements may write to them. */
@@ -468,6 +484,6 @@ bool heed_apply(heed_call *c) {
     c->in_place = rule->in_place;
     return (!c->in_place || check_written_dtype(c)) && run_cast(c);
   }
-  bool direct = rule->elementwise && !heed_dtype_is_half(c->in[0]->dtype);
-  return direct ? run_over_x(c) : run_and_copy(c);
+  heed_dtype common = rule->promote ? common_dtype(c) : c->in[0]->dtype;
+  return fits_x(c, common) ? run_over_x(c, common) : run_and_copy(c);
 }

@@ -153,7 +153,8 @@ static bool clamp_bwd(heed_rule_call *r) {
     heed_tensor *beyond = heed_do2(r, low ? HEED_OP_lt : HEED_OP_gt, x, bound);
     if (both) { /* where min > max, the result is max */
       heed_tensor *other = heed_in(r, 3 - i);
-      heed_tensor *less = heed_do2(r, HEED_OP_lt, bound, other);
+      heed_tensor *less =
+          heed_do2(r, low ? HEED_OP_le : HEED_OP_lt, bound, other);
       beyond = heed_do2(r, low ? HEED_OP_logical_and : HEED_OP_logical_or,
                         beyond, less);
     }
