@@ -47,10 +47,12 @@ static atomic_long done; /* pieces that are finished */
 static atomic_int sleeping;
 static int started; /* threads beside the callers */
 static atomic_int wanted_threads;
+static _Thread_local int held_threads; /* within an op; or 0 */
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER; /* one loop at once */
 static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t alarm_bell = PTHREAD_COND_INITIALIZER;
+
 static void pause_cpu(void) {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -67,7 +69,7 @@ static int default_threads(void) {
 }
 
 int heed_get_num_threads(void) {
-  int n = atomic_load(&wanted_threads);
+  int n = held_threads ? held_threads : atomic_load(&wanted_threads);
   if (n == 0) {
     n = default_threads();
     atomic_store(&wanted_threads, n);
@@ -79,6 +81,14 @@ void heed_set_num_threads(int n) {
   atomic_store(&wanted_threads,
                n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n);
 }
+
+int heed_parallel_enter(void) {
+  int was = held_threads;
+  held_threads = heed_get_num_threads();
+  return was;
+}
+
+void heed_parallel_leave(int was) { held_threads = was; }
 
 static uint64_t number_of(uint64_t t) { return t >> 40; }
 static int threads_of(uint64_t t) { return (int)(t >> 32 & 0xff); }
@@ -139,7 +149,8 @@ static void *serve(void *index) {
   return NULL;
 }
 
-/* A child of fork has none of the threads. */
+/* A child of fork has none of the threads: its first loop starts them anew.
+   What another thread of the parent was at does not concern it. */
 static void after_fork(void) {
   started = 0;
   atomic_store(&sleeping, 0);
