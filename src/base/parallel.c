@@ -18,6 +18,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -46,6 +47,7 @@ static _Atomic uint64_t ticket;
 static atomic_long done; /* pieces that are finished */
 static atomic_int sleeping;
 static int started; /* threads beside the callers */
+static int refused; /* of this many the system gave us fewer; or 0 */
 static atomic_int wanted_threads;
 static _Thread_local int held_threads; /* within an op; or 0 */
 
@@ -152,7 +154,7 @@ static void *serve(void *index) {
 /* A child of fork has none of the threads: its first loop starts them anew.
    What another thread of the parent was at does not concern it. */
 static void after_fork(void) {
-  started = 0;
+  started = refused = 0;
   atomic_store(&sleeping, 0);
   pthread_mutex_init(&busy, NULL);
   pthread_mutex_init(&bed, NULL);
@@ -161,18 +163,27 @@ static void after_fork(void) {
 
 static void prepare(void) { pthread_atfork(NULL, NULL, after_fork); }
 
-/* As many threads as can be had, up to `threads` with the caller. */
+static bool start_one(int worker) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, serve, (void *)(intptr_t)worker) != 0)
+    return false;
+  pthread_detach(thread);
+  return true;
+}
+
+/* As many threads as can be had, up to `threads` with the caller. Signals are
+   for the threads of the program: a handler of ours would look at a Lua state
+   that runs meanwhile. */
 static void start(int threads) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare);
-  while (started < threads - 1) {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, serve,
-                       (void *)(intptr_t)(started + 1)) != 0)
-      return;
-    pthread_detach(thread);
-    started++;
-  }
+  if (started >= threads - 1 || threads == refused) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (started < threads - 1 && start_one(started + 1)) started++;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  refused = started < threads - 1 ? threads : 0;
 }
 
 static void run(int threads, int64_t pieces) {
