@@ -99,6 +99,26 @@ static void check_interrupts(void) {
   heed_scope_leave(was);
 }
 
+/* Room for each worker stays enough, whoever sets the number meanwhile. */
+static void check_held(void) {
+  static tally t;
+  memset(&t, 0, sizeof t);
+  t.threads = 2;
+  heed_set_num_threads(2);
+  int outer = heed_parallel_enter();
+  heed_set_num_threads(8);
+  int inner = heed_parallel_enter();
+  bool same = heed_get_num_threads() == 2;
+  for (int round = 0; round < 200; round++)
+    heed_parallel(ITEMS, 1, count, &t);
+  heed_parallel_leave(inner);
+  same = same && heed_get_num_threads() == 2;
+  heed_parallel_leave(outer);
+  check(same && t.wrong_worker == 0 && t.seen[0] == 200,
+        "within an op the number of threads holds still");
+  check(heed_get_num_threads() == 8, "behind it there is the one that was set");
+}
+
 int main(void) {
   static tally t;
   bool all_once = true, in_range = true;
@@ -138,6 +158,7 @@ int main(void) {
   heed_parallel(5, INT64_MAX, count, &t);
   check(t.seen[0] == 1 && t.seen[4] == 1 && t.seen[5] == 0,
         "a grain of any size");
+  check_held();
   check_interrupts();
   return failed != 0;
 }

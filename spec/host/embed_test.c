@@ -4,21 +4,8 @@
  * thread to another. Finds heed by LUA_PATH and LUA_CPATH.
  */
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <lauxlib.h>
-#include <lua.h>
-#include <lualib.h>
-
-static int failed;
-
-static void check(bool ok, const char *what) {
-  printf("%sok %s\n", ok ? "" : "not ", what);
-  failed += !ok;
-}
+#include "states.h"
 
 /* A few steps of training, as text with all digits of the weights. */
 static const char train[] =
@@ -39,25 +26,6 @@ static const char train[] =
     "for i = 1, #w do text[i] = ('%a'):format(w[i]:item()) end\n"
     "return table.concat(text, ' ')\n";
 
-static lua_State *open_state(void) {
-  lua_State *L = luaL_newstate();
-  if (!L) abort();
-  luaL_openlibs(L);
-  return L;
-}
-
-/* Runs code with an integer argument; false after printing what went wrong.
-   Leaves one result. */
-static bool run(lua_State *L, const char *code, int argument) {
-  lua_settop(L, 0);
-  if (luaL_loadstring(L, code) == LUA_OK) {
-    lua_pushinteger(L, argument);
-    if (lua_pcall(L, 1, 1, 0) == LUA_OK) return true;
-  }
-  printf("# %s\n", lua_tostring(L, -1));
-  return false;
-}
-
 /* As run, when the code is to return `want`. */
 static bool gives(lua_State *L, const char *code, const char *want) {
   if (!run(L, code, 0)) return false;
@@ -65,16 +33,6 @@ static bool gives(lua_State *L, const char *code, const char *want) {
   if (got && strcmp(got, want) == 0) return true;
   printf("# got %s\n# want %s\n", got ? got : "nil", want);
   return false;
-}
-
-static char *trained(lua_State *L, int seed) {
-  if (!run(L, train, seed)) return NULL;
-  const char *text = lua_tostring(L, -1);
-  return text ? strdup(text) : NULL;
-}
-
-static bool same(const char *a, const char *b) {
-  return a && b && strcmp(a, b) == 0;
 }
 
 /* -- several states in one thread -- */
@@ -185,7 +143,7 @@ typedef struct job {
 static void *train_in_thread(void *context) {
   job *j = context;
   lua_State *L = open_state();
-  j->text = trained(L, j->seed);
+  j->text = text_of(L, train, j->seed);
   lua_close(L);
   return NULL;
 }
@@ -194,7 +152,7 @@ static void check_threads(void) {
   char *alone[THREADS];
   for (int i = 0; i < THREADS; i++) {
     lua_State *L = open_state();
-    alone[i] = trained(L, i);
+    alone[i] = text_of(L, train, i);
     lua_close(L);
   }
   job jobs[THREADS];
@@ -204,7 +162,7 @@ static void check_threads(void) {
       abort();
   }
   lua_State *L = open_state(); /* this thread has work too */
-  char *own = trained(L, 0);
+  char *own = text_of(L, train, 0);
   bool ok = true;
   for (int i = 0; i < THREADS; i++) {
     pthread_join(jobs[i].thread, NULL);

@@ -356,6 +356,13 @@ void heed_mem_trim(void) {
   pthread_mutex_unlock(&lock);
 }
 
+static void fork_begins(void) { pthread_mutex_lock(&lock); }
+static void fork_ends(void) { pthread_mutex_unlock(&lock); }
+
+void heed_mem_allow_fork(void) {
+  pthread_atfork(fork_begins, fork_ends, fork_ends);
+}
+
 void heed_mem_set_relief(heed_mem_relief *f) { relief = f; }
 
 heed_mem_stats heed_mem_get_stats(void) {

@@ -30,6 +30,10 @@ void heed_mem_free(void *block, size_t bytes);
 typedef void heed_mem_relief(void);
 void heed_mem_set_relief(heed_mem_relief *relief); /* for this thread */
 
+/* From now on fork waits until no other thread is in the midst of an
+   allocation, so that its child can allocate. Once is enough. */
+void heed_mem_allow_fork(void);
+
 /* Gives idle memory back to the system. */
 void heed_mem_trim(void);
 

@@ -18,6 +18,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -46,11 +47,14 @@ static _Atomic uint64_t ticket;
 static atomic_long done; /* pieces that are finished */
 static atomic_int sleeping;
 static int started; /* threads beside the callers */
+static int refused; /* of this many the system gave us fewer; or 0 */
 static atomic_int wanted_threads;
+static _Thread_local int held_threads; /* within an op; or 0 */
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER; /* one loop at once */
 static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t alarm_bell = PTHREAD_COND_INITIALIZER;
+
 static void pause_cpu(void) {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -67,7 +71,7 @@ static int default_threads(void) {
 }
 
 int heed_get_num_threads(void) {
-  int n = atomic_load(&wanted_threads);
+  int n = held_threads ? held_threads : atomic_load(&wanted_threads);
   if (n == 0) {
     n = default_threads();
     atomic_store(&wanted_threads, n);
@@ -79,6 +83,14 @@ void heed_set_num_threads(int n) {
   atomic_store(&wanted_threads,
                n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n);
 }
+
+int heed_parallel_enter(void) {
+  int was = held_threads;
+  held_threads = heed_get_num_threads();
+  return was;
+}
+
+void heed_parallel_leave(int was) { held_threads = was; }
 
 static uint64_t number_of(uint64_t t) { return t >> 40; }
 static int threads_of(uint64_t t) { return (int)(t >> 32 & 0xff); }
@@ -139,9 +151,10 @@ static void *serve(void *index) {
   return NULL;
 }
 
-/* A child of fork has none of the threads. */
+/* A child of fork has none of the threads: its first loop starts them anew.
+   What another thread of the parent was at does not concern it. */
 static void after_fork(void) {
-  started = 0;
+  started = refused = 0;
   atomic_store(&sleeping, 0);
   pthread_mutex_init(&busy, NULL);
   pthread_mutex_init(&bed, NULL);
@@ -150,18 +163,27 @@ static void after_fork(void) {
 
 static void prepare(void) { pthread_atfork(NULL, NULL, after_fork); }
 
-/* As many threads as can be had, up to `threads` with the caller. */
+static bool start_one(int worker) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, serve, (void *)(intptr_t)worker) != 0)
+    return false;
+  pthread_detach(thread);
+  return true;
+}
+
+/* As many threads as can be had, up to `threads` with the caller. Signals are
+   for the threads of the program: a handler of ours would look at a Lua state
+   that runs meanwhile. */
 static void start(int threads) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare);
-  while (started < threads - 1) {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, serve,
-                       (void *)(intptr_t)(started + 1)) != 0)
-      return;
-    pthread_detach(thread);
-    started++;
-  }
+  if (started >= threads - 1 || threads == refused) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (started < threads - 1 && start_one(started + 1)) started++;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  refused = started < threads - 1 ? threads : 0;
 }
 
 static void run(int threads, int64_t pieces) {

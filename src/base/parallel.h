@@ -11,6 +11,13 @@
 typedef void heed_range_fn(void *context, int64_t begin, int64_t end,
                            int worker);
 
+/* From here to heed_parallel_leave, heed_get_num_threads says the same in this
+   thread, whatever is set meanwhile by another one or by a finalizer: an op
+   makes room for each worker by it. Returns what heed_parallel_leave wants
+   back; they nest. */
+int heed_parallel_enter(void);
+void heed_parallel_leave(int was);
+
 /* Calls fn over [0, n) in parts of at least `grain` items (the last may be
    smaller). Parts may differ with the number of threads, so fn must give the
    same result however its range is cut. Runs in the calling thread when n is

@@ -58,10 +58,17 @@ static void give_back(void *own) {
   pthread_mutex_unlock(&lock);
 }
 
-static void make_key(void) { pthread_key_create(&watch_key, give_back); }
+/* A child of fork goes on with both lists. */
+static void fork_begins(void) { pthread_mutex_lock(&lock); }
+static void fork_ends(void) { pthread_mutex_unlock(&lock); }
+
+static void prepare(void) {
+  pthread_key_create(&watch_key, give_back);
+  pthread_atfork(fork_begins, fork_ends, fork_ends);
+}
 
 static watch *take_watch(void) {
-  pthread_once(&once, make_key);
+  pthread_once(&once, prepare);
   pthread_mutex_lock(&lock);
   watch *w = idle;
   if (w) idle = w->next;

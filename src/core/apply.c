@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "core/family.h"
 #include "core/node.h"
 
@@ -301,7 +302,9 @@ static bool inputs_whole(const heed_call *c) {
 static bool forward(heed_call *c) {
   heed_scope was = heed_scope_enter(c->in_place ? HEED_SCOPE_WRITE
                                                 : HEED_SCOPE_RESULT);
+  int threads_before = heed_parallel_enter();
   bool ok = c->op->rule->forward(c);
+  heed_parallel_leave(threads_before);
   /* before the scope is left: what overwrites is whole */
   bool given_up = heed_interrupt_take();
   heed_scope_leave(was);

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/parallel.h"
 #include "core/extra.h"
 #include "core/family.h"
 #include "core/node.h"
@@ -220,7 +221,11 @@ static bool run_rule(walker *w, heed_node *n) {
   /* a rule is blamed as a whole, not the ops that it is made of */
   bool look = heed_anomaly_get() && heed_anomaly_set(false);
   heed_scope was = heed_scope_enter(HEED_SCOPE_RESULT);
+  /* a rule in Lua may set the number of threads for the ops that it calls */
+  bool holds = !n->custom.backward;
+  int threads_before = holds ? heed_parallel_enter() : 0;
   bool ok = n->op->rule->backward(&r) && !r.failed;
+  if (holds) heed_parallel_leave(threads_before);
   if (heed_interrupt_take()) ok = heed_fail("backward: interrupted");
   heed_scope_leave(was);
   if (look) heed_anomaly_set(true);

@@ -5,12 +5,14 @@
  * LAPACK comes with OpenBLAS, by its Fortran names: every argument is a
  * pointer, and the length of each string comes last, as gfortran passes it.
  */
+#define _GNU_SOURCE
 #include "ops/lapack.h"
 
 #include <math.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -48,6 +50,81 @@ void dgelsd_(in, in, in, double *, in, double *, in, double *, const double *,
 int openblas_get_parallel(void);
 void openblas_set_num_threads(int n);
 
+/* ---- room ----------------------------------------------------------------
+
+   OpenBLAS maps a buffer for each call that runs at once, and keeps it. Where
+   it gets none it tries for ever: under `ulimit -v`, or with memory that the
+   system does not promise twice. So a call begins when there surely is room:
+   the first one maps its buffer on a matrix of one element; those that run
+   beside others find out, or wait until they are alone. */
+
+#define BUFFER ((size_t)129 << 20) /* the most that any build takes */
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t left = PTHREAD_COND_INITIALIZER;
+static int running; /* calls */
+static int forks;   /* that wait for them: the next calls wait for those */
+static bool mapped; /* is there a buffer for one? */
+
+static bool has_room(void) {
+  void *p = mmap(NULL, BUFFER, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return p != MAP_FAILED && munmap(p, BUFFER) == 0;
+}
+
+static bool map_buffer(const char *op) {
+  bool room = has_room();
+  if (!room) {
+    heed_mem_trim();
+    room = has_room();
+  }
+  if (!room)
+    return heed_fail("%s: out of memory: OpenBLAS needs %zu MiB of address "
+                     "space for itself", op, BUFFER >> 20);
+  float one = 1;
+  return heed_potrf(HEED_FLOAT32, true, 1, &one) == 0;
+}
+
+/* With one thread set. */
+static bool enter(const char *op) {
+  pthread_mutex_lock(&gate);
+  while (forks > 0 || (running > 0 && !has_room()))
+    pthread_cond_wait(&left, &gate);
+  if (!mapped) mapped = map_buffer(op);
+  bool ok = mapped;
+  running += ok;
+  pthread_mutex_unlock(&gate);
+  return ok;
+}
+
+static void leave(void) {
+  pthread_mutex_lock(&gate);
+  running--;
+  pthread_cond_broadcast(&left);
+  pthread_mutex_unlock(&gate);
+}
+
+/* OpenBLAS has locks of its own, which the child would find taken. */
+static void fork_begins(void) {
+  pthread_mutex_lock(&gate);
+  forks++;
+  while (running > 0) pthread_cond_wait(&left, &gate);
+}
+static void fork_ends(void) {
+  forks--;
+  pthread_cond_broadcast(&left);
+  pthread_mutex_unlock(&gate);
+}
+static void fork_ends_in_child(void) {
+  forks = 0; /* other threads' forks are not the child's */
+  pthread_cond_init(&left, NULL);
+  pthread_mutex_unlock(&gate);
+}
+
+void heed_lapack_allow_fork(void) {
+  pthread_atfork(fork_begins, fork_ends, fork_ends_in_child);
+}
+
 /* ---- one thread ---------------------------------------------------------- */
 
 /* A build with a pool of its own knows no limit for the caller alone. */
@@ -57,15 +134,21 @@ static void limit_own_pool(void) {
 
 /* The OpenMP build asks OpenMP each time how many threads the caller may
    have, which is a setting of the calling thread. */
-int heed_lapack_begin(void) {
+int heed_lapack_begin(const char *op) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, limit_own_pool);
   int before = omp_get_max_threads();
   omp_set_num_threads(1);
-  return before;
+  if (enter(op)) return before;
+  omp_set_num_threads(before);
+  return 0;
 }
 
-void heed_lapack_end(int before) { omp_set_num_threads(before); }
+void heed_lapack_end(int before) {
+  if (before == 0) return;
+  leave();
+  omp_set_num_threads(before);
+}
 
 /* ---- scratch ------------------------------------------------------------- */
 

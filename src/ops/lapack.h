@@ -15,9 +15,14 @@
 
 #include "ops/ops.h"
 
-/* Returns what heed_lapack_end wants back. */
-int heed_lapack_begin(void);
+/* Returns what heed_lapack_end wants back; 0, with a message, when there is no
+   room for what OpenBLAS needs for itself: then no routine may be run, but may
+   be asked for its scratch. */
+int heed_lapack_begin(const char *op);
 void heed_lapack_end(int before);
+
+/* From now on fork waits for the calls of other threads. Once is enough. */
+void heed_lapack_allow_fork(void);
 
 /* ---- routines ------------------------------------------------------------
    All return LAPACK's `info`, 0 when all is well. Matrices lie without gaps:

@@ -32,7 +32,8 @@ static bool each_factored(heed_call *c, factored_fn *fn) {
   size_t bytes = (size_t)b.rows * sizeof(int);
   int *pivot = own ? heed_mem_alloc(bytes) : NULL;
   bool ok = pivot && heed_batch_read(c, 0, &b, own);
-  int before = heed_lapack_begin();
+  int before = ok ? heed_lapack_begin(c->op->name) : 0;
+  ok = before != 0;
   for (int64_t k = 0; ok && k < b.count; k++) {
     void *a = heed_batch_at(&b, own, k);
     /* a singular matrix leaves a zero on the diagonal */
@@ -192,9 +193,9 @@ static bool cofactor_fwd(heed_call *c) {
   heed_work w = {.op = c->op->name, .dtype = x->dtype};
   int *pivot = own ? heed_mem_alloc(integers) : NULL;
   char *part = pivot ? heed_mem_alloc(bytes) : NULL;
-  int before = heed_lapack_begin();
+  int before = part ? heed_lapack_begin(c->op->name) : 0;
   heed_gesdd(&w, 'A', b.rows, b.rows, NULL, NULL, NULL, NULL);
-  bool ok = part && heed_batch_read(c, 0, &b, own) && heed_work_alloc(&w);
+  bool ok = before && heed_batch_read(c, 0, &b, own) && heed_work_alloc(&w);
   for (int64_t k = 0; ok && k < b.count; k++)
     ok = cofactors(&w, b.rows, heed_batch_at(&b, own, k), part, pivot,
                    heed_batch_at(&b, c->out[0], k));

@@ -60,7 +60,8 @@ static bool cholesky_fwd(heed_call *c) {
   bool upper = c->attr[0].i, ok = true;
   if (!heed_batch_square(c, 0, &b) || !heed_batch_read(c, 0, &b, y))
     return false;
-  int before = heed_lapack_begin();
+  int before = heed_lapack_begin(c->op->name);
+  ok = before != 0;
   for (int64_t k = 0; ok && b.rows > 0 && k < b.count; k++) {
     void *a = heed_batch_at(&b, y, k);
     int info = heed_potrf(y->dtype, !upper, b.rows, a);
@@ -159,11 +160,11 @@ static bool qr_fwd(heed_call *c) {
   heed_work w = {.op = c->op->name, .dtype = x->dtype};
   bool ok = tau && heed_batch_read(c, 0, &b, own);
   if (ok) {
-    int before = heed_lapack_begin();
+    int before = heed_lapack_begin(c->op->name);
     int columns = (int)c->out[0]->shape.dim[c->out[0]->shape.ndim - 1];
     if (b.least > 0) heed_gelqf(&w, b.columns, b.rows, NULL, NULL);
     if (columns > 0) heed_orglq(&w, columns, b.rows, b.least, NULL, NULL);
-    ok = heed_work_alloc(&w) && factor(c, &b, own, &w, tau);
+    ok = before && heed_work_alloc(&w) && factor(c, &b, own, &w, tau);
     heed_lapack_end(before);
     heed_work_free(&w);
   }

@@ -97,9 +97,9 @@ static bool pinv_fwd(heed_call *c) {
   heed_tensor *own = heed_tensor_new("pinv", x->dtype, &x->shape);
   char *u = own ? heed_mem_alloc(bytes) : NULL;
   heed_work w = {.op = c->op->name, .dtype = x->dtype};
-  int before = heed_lapack_begin();
+  int before = u ? heed_lapack_begin(c->op->name) : 0;
   heed_gesdd(&w, 'S', b.columns, b.rows, NULL, NULL, NULL, NULL);
-  bool ok = u && heed_batch_read(c, 0, &b, own) && heed_work_alloc(&w);
+  bool ok = before && heed_batch_read(c, 0, &b, own) && heed_work_alloc(&w);
   for (int64_t k = 0; ok && k < b.count; k++) {
     char *vh = u + nu, *s = vh + nv;
     /* LAPACK has x^T before it */
@@ -224,8 +224,8 @@ static bool lstsq_fwd(heed_call *c) {
     turned = heed_batch_turned(right);
     turned.shape.dim[turned.shape.ndim - 2] = a.rows;
     heed_copy(&turned, b);
-    int before = heed_lapack_begin();
-    ok = solve_all(c, &a, left, right);
+    int before = heed_lapack_begin(c->op->name);
+    ok = before && solve_all(c, &a, left, right);
     heed_lapack_end(before);
     turned.shape.dim[turned.shape.ndim - 2] = a.columns;
     if (ok) heed_copy(x, &turned);

@@ -136,8 +136,8 @@ static bool solve_fwd(heed_call *c) {
       from.stride[from.shape.ndim++] = full.stride[full.shape.ndim++] = 1;
     }
     heed_copy(&turned, &from);
-    int before = heed_lapack_begin();
-    ok = s.n == 0 || solve_all(c, &s, lu, right, pivot);
+    int before = heed_lapack_begin(c->op->name);
+    ok = before && (s.n == 0 || solve_all(c, &s, lu, right, pivot));
     heed_lapack_end(before);
     if (ok) heed_copy(&full, &turned);
   }
@@ -252,8 +252,9 @@ static bool solve_triangular_fwd(heed_call *c) {
   bool ok = c->attr[IS_UNIT].i || no_zeros(c, &s, a);
   if (ok && heed_tensor_numel(y) > 0) {
     heed_copy(y, c->in[1]);
-    int before = heed_lapack_begin();
-    divide(c, &s, a, y);
+    int before = heed_lapack_begin(c->op->name);
+    ok = before != 0;
+    if (ok) divide(c, &s, a, y);
     heed_lapack_end(before);
   }
   heed_tensor_drop(a);
@@ -300,9 +301,10 @@ static bool inv_fwd(heed_call *c) {
   if (b.rows == 0) return true;
   heed_work w = {.op = c->op->name, .dtype = y->dtype};
   size_t bytes = (size_t)b.rows * sizeof(int);
-  int *pivot = heed_mem_alloc(bytes), before = heed_lapack_begin();
+  int *pivot = heed_mem_alloc(bytes);
+  int before = pivot ? heed_lapack_begin(c->op->name) : 0;
   heed_getri(&w, b.rows, NULL, NULL);
-  bool ok = pivot && heed_work_alloc(&w);
+  bool ok = before && heed_work_alloc(&w);
   for (int64_t k = 0; ok && k < b.count; k++) {
     void *a = heed_batch_at(&b, y, k);
     ok = heed_getrf(y->dtype, b.rows, a, pivot) == 0 || singular(c, k);

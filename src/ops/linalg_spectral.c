@@ -80,9 +80,9 @@ static bool decompose(heed_call *c, char job, heed_tensor *u, heed_tensor *s,
   size_t nu = (size_t)(job == 'A' ? b.rows : b.least) * size;
   size_t nv = (size_t)(job == 'A' ? b.columns : b.least) * size;
   bool ok = heed_batch_read(c, 0, &b, own);
-  int before = heed_lapack_begin();
+  int before = ok ? heed_lapack_begin(c->op->name) : 0;
   heed_gesdd(&w, job, b.columns, b.rows, NULL, NULL, NULL, NULL);
-  ok = ok && heed_work_alloc(&w);
+  ok = before && heed_work_alloc(&w);
   for (int64_t k = 0; ok && k < b.count; k++) {
     size_t i = (size_t)k;
     char *to_u = u ? (char *)heed_tensor_data(u) + i * nu * (size_t)b.rows
@@ -243,9 +243,9 @@ static bool diagonalise(heed_call *c, const heed_batch *b, heed_tensor *own,
   size_t row = (size_t)b->rows * heed_dtype_size(own->dtype);
   /* the lower triangle is the upper one of LAPACK's matrix */
   bool upper = c->attr[0].i == LOWER, ok = true;
-  int before = heed_lapack_begin();
+  int before = heed_lapack_begin(c->op->name);
   heed_syevd(&w, vectors, upper, b->rows, NULL, NULL);
-  ok = heed_work_alloc(&w);
+  ok = before && heed_work_alloc(&w);
   for (int64_t k = 0; ok && k < b->count; k++)
     ok = heed_syevd(&w, vectors, upper, b->rows, heed_batch_at(b, own, k),
                     (char *)heed_tensor_data(values) + (size_t)k * row) == 0 ||

@@ -2,7 +2,9 @@
 #include <pthread.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "kernel/kernel.h"
+#include "ops/lapack.h"
 #include "ops/ops.h"
 
 static heed_op table[HEED_NOP] = {
@@ -25,6 +27,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;
 
 static void start(void) {
+  heed_mem_allow_fork();
+  heed_lapack_allow_fork();
   heed_ops_set(table, HEED_NOP);
   for (int i = 0; i < HEED_NOP; i++)
     if (!heed_ops_parse(&table[i])) return;
