@@ -58,11 +58,13 @@ describe("a usage in the doc comments", function()
     heed.manual_seed(1)
     local quiet = io.tmpfile()
     io.stdout, io.stderr = quiet, quiet -- luacheck: ignore
+    io.output(quiet)
   end)
 
   after_each(function()
     io.stdout:close()
     io.stdout, io.stderr = out, err -- luacheck: ignore
+    io.output(out)
     heed.set_printoptions()
   end)
 

@@ -147,6 +147,14 @@ describe("models.load", function()
     end
   end)
 
+  it("leaves weights in the file", function()
+    local copied = read "gpt2"
+    local mapped = load(FOLDER .. "gpt2", {mapped = true,
+      tokenizer = false}).network
+    local ids = heed.tensor {{3, 7, 20}}
+    assert.is_true(heed.no_grad(copied, ids):equal(heed.no_grad(mapped, ids)))
+  end)
+
   it("keeps tied weights one", function()
     local network = read "qwen2"
     assert.is_true(rawequal(network.lm_head.weight,

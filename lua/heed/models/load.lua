@@ -28,10 +28,12 @@ local function exists(path)
   return file ~= nil
 end
 
-local function open_weights(folder)
+local function open_weights(folder, mapped)
   for _, name in ipairs(WEIGHTS) do
     local path <const> = folder .. "/" .. name
-    if exists(path) then return files.open_safetensors(path) end
+    if exists(path) then
+      return files.open_safetensors(path, {mapped = mapped})
+    end
   end
   check.fail("%s: %s has none of %s", NAME, folder, table.concat(WEIGHTS, ", "))
 end
@@ -46,12 +48,12 @@ local function class_of(path, c)
   return require("heed.models." .. family), family
 end
 
-local function read_folder(folder, dtype)
+local function read_folder(folder, dtype, mapped)
   local path <const> = folder .. "/config.json"
   local c <const> = config.read_json(NAME, path)
   if not c then check.fail("%s: there is no %s", NAME, path) end
   local class <const>, family <const> = class_of(path, c)
-  local file <close> = open_weights(folder)
+  local file <close> = open_weights(folder, mapped)
   return weights.load(NAME, class, c, file, dtype), c, family
 end
 
@@ -85,8 +87,10 @@ end
 -- code is run, and the files need not be trusted.
 -- @tparam string path of the folder or file
 -- @tparam[opt] table options `dtype` of the weights, "float32" by default; in
--- "bfloat16" and "float16" they take half the memory; `tokenizer`: path of a
--- tokeniser, or false for none
+-- "bfloat16" and "float16" they take half the memory; `mapped` (false): weights
+-- of this dtype stay in the file and are read when they are used, once for all
+-- processes, see `heed.open_safetensors`; `tokenizer`: path of a tokeniser, or
+-- false for none
 -- @treturn Model with `network`, `tokenizer`, `config`, see there
 -- @raise when a file is missing or wrong, a setting is unknown, or weights do
 -- not fit
@@ -97,7 +101,7 @@ end
 local function load(path, options)
   check.kind(NAME, "path", path, "string")
   local o <const> = check.options(NAME, options,
-    {dtype = "float32", tokenizer = check.NONE})
+    {dtype = "float32", mapped = false, tokenizer = check.NONE})
   if not DTYPES[o.dtype] then
     check.fail("%s: dtype must be one of %s, got %s", NAME,
       check.names(DTYPES), check.show(o.dtype))
@@ -105,7 +109,7 @@ local function load(path, options)
   path = path:gsub("(.)/+$", "%1")
   local is_bin <const> = path:find "%.bin$" ~= nil
   local network <const>, c <const>, family <const> =
-    (is_bin and read_bin or read_folder)(path, o.dtype)
+    (is_bin and read_bin or read_folder)(path, o.dtype, o.mapped)
   local Model <const> = require "heed.models.model"
   return Model(network, read_tokenizer(path, o.tokenizer, is_bin), c,
     {family = family, folder = not is_bin and path or nil})
