@@ -40,6 +40,9 @@ end
 -- local matrix = heed.metrics.ConfusionMatrix()
 -- matrix:update(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 1})
 -- return matrix:compute() --> 1 1 0 1
+-- @usage
+-- return heed.metrics.confusion_matrix(heed.tensor {1, 2}, heed.tensor {1, 1})
+-- --> 1 1 0 0
 function ConfusionMatrix:init(options)
   read_options(self, check.options("ConfusionMatrix", options, MATRIX))
 end
@@ -203,6 +206,12 @@ end
 -- that of all counts, which is the accuracy; `"none"`, a list of numbers, one a
 -- class; `"binary"`, that of the class `positive` (2) alone. `num_classes`:
 -- length of the list at least; `ignore_index` (-100)
+-- @raise when `average` is none of these
+-- @usage
+-- local precision = heed.metrics.Precision {average = "binary"}
+-- precision:update(heed.tensor {1, 2}, heed.tensor {1, 2}) -- the first batch
+-- precision:update(heed.tensor {2}, heed.tensor {1})       -- and the second
+-- return precision:compute() --> 0.5
 -- @usage
 -- return heed.metrics.precision(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 1},
 --   {average = "binary"}) --> 0.5
@@ -213,6 +222,12 @@ classes.Precision = make("Precision")
 -- The function of all at once is `recall`.
 -- @function Recall
 -- @tparam[opt] table options
+-- @raise when `average` is none of these
+-- @usage
+-- local recall = heed.metrics.Recall {average = "binary"}
+-- recall:update(heed.tensor {1, 2}, heed.tensor {1, 2}) -- the first batch
+-- recall:update(heed.tensor {2}, heed.tensor {1})       -- and the second
+-- return recall:compute() --> 1
 -- @usage
 -- return heed.metrics.recall(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 1},
 --   {average = "binary"}) --> 1
@@ -223,6 +238,12 @@ classes.Recall = make("Recall")
 -- The function of all at once is `f1`.
 -- @function F1
 -- @tparam[opt] table options
+-- @raise when `average` is none of these
+-- @usage
+-- local f1 = heed.metrics.F1 {average = "binary"}
+-- f1:update(heed.tensor {1, 2}, heed.tensor {1, 2}) -- the first batch
+-- f1:update(heed.tensor {2}, heed.tensor {1})       -- and the second
+-- return f1:compute() --> 0.6667
 -- @usage
 -- return heed.metrics.f1(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 1},
 --   {average = "binary"}) --> 0.6667

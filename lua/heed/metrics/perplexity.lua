@@ -18,6 +18,8 @@ local Perplexity = metric.class("Perplexity")
 -- local perplexity = heed.metrics.Perplexity()
 -- perplexity:update(heed.zeros(2, 5, 8), heed.ones({2, 5}, "int64"))
 -- return perplexity:compute() --> 8
+-- @usage
+-- return heed.metrics.perplexity(heed.zeros(3, 4), heed.tensor {1, 4, 2}) --> 4
 function Perplexity:init(options)
   local o = check.options("Perplexity", options, {ignore_index = -100})
   self.ignore_index = check.integer("Perplexity", "ignore_index",

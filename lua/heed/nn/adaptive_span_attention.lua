@@ -43,6 +43,7 @@ local OPTIONS <const> = {
 -- local layer = nn.AdaptiveSpanAttention(16, 4, {max_span = 64, ramp = 8})
 -- local x = heed.randn(2, 5, 16) -- [B T E]
 -- local loss = layer(x):square():mean() + layer:span_loss() * 2e-6
+-- @raise when num_heads does not divide embed_dim, or plain has several heads
 function AdaptiveSpanAttention:init(embed_dim, num_heads, options)
   if type(num_heads) == "table" then num_heads, options = nil, num_heads end
   local o <const> = check.options(NAME, options, OPTIONS)

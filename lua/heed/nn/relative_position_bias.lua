@@ -33,6 +33,7 @@ local OPTIONS <const> = {
 -- local attention = nn.MultiHeadAttention(16, 4)
 -- local relative, x = nn.RelativePositionBias(4), heed.randn(2, 5, 16)
 -- local y = attention(x, {bias = relative(x:size(2))})
+-- @raise when num_buckets is not a multiple of 4 (2 without `bidirectional`)
 function RelativePositionBias:init(num_heads, options)
   local o <const> = check.options(NAME, options, OPTIONS)
   self.num_heads = check.integer(NAME, "num_heads", num_heads, 1)

@@ -87,6 +87,7 @@ end
 -- `{type = "linear", factor =}`, `{type = "ntk", factor =}`,
 -- `{type = "llama3", factor = 8, low = 1, high = 4, length = 8192}`
 -- @usage local y = nn.RotaryEmbedding(8)(heed.randn(2, 4, 5, 8)) -- [2 4 5 8]
+-- @raise when dim is odd, or style or scaling is none of these
 function RotaryEmbedding:init(dim, options)
   local o <const> = check.options(NAME, options, OPTIONS)
   self.dim = check.integer(NAME, "dim", dim, 2)
