@@ -135,6 +135,16 @@ local function head_of(found, doc)
   end)
 end
 
+-- Those of the usages that show the thing of this name. A comment about several
+-- has one for each of them; an op's serve its in-place form too.
+local function usages_of(usages, name)
+  local shown, word = {}, "%f[%w_]" .. name:gsub("_$", "") .. "_?%f[^%w_]"
+  for _, usage in ipairs(usages) do
+    if usage:find(word) then shown[#shown + 1] = usage end
+  end
+  return #shown > 0 and shown or usages
+end
+
 -- A path as it is below the root of the sources.
 local function source_of(path)
   return path:match "lua/heed/.*$" or path:match "src/.*$"
@@ -153,7 +163,7 @@ local function entry(found, name, part, doc, kind)
     signature = signature(doc), summary = summary(text ~= "" and text
       or "Gives " .. doc.returns[1].text), text = text,
     params = doc.params, returns = doc.returns, raises = doc.raises,
-    usages = doc.usages, source = source_of(doc.path),
+    usages = usages_of(doc.usages, name), source = source_of(doc.path),
   }
 end
 
@@ -171,8 +181,10 @@ local function sorted(t)
   return keys
 end
 
--- Methods of a class that have a comment of their own, at their place.
+-- Methods of a class that have a comment of their own, at their place. One
+-- without a usage has that of the class, which calls it.
 local function add_methods(list, found, class, name, part)
+  local usages <const> = list[#list].usages
   for _, key in ipairs(sorted(class)) do
     local value = class[key]
     if type(value) == "function" and not key:find "^_" then
@@ -180,7 +192,12 @@ local function add_methods(list, found, class, name, part)
       local doc = info.what ~= "C" and
         found.by_place[place(info.source, info.linedefined)]
       if doc and key ~= "init" and doc.name == key then
-        list[#list + 1] = entry(found, key, part .. "." .. name, doc, "method")
+        local method <const> =
+          entry(found, key, part .. "." .. name, doc, "method")
+        if #method.usages == 0 then
+          method.usages = usages_of(usages, key)
+        end
+        list[#list + 1] = method
       end
     end
   end

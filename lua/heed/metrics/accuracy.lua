@@ -8,7 +8,7 @@ local Accuracy = metric.class("Accuracy")
 local OPTIONS <const> = {top_k = 1, ignore_index = -100}
 
 --- Makes an accuracy.
--- The function of all at once is `accuracy`.
+-- The function of all at once is `metrics.accuracy`.
 -- @function Accuracy
 -- @tparam[opt] table options `top_k`: a target counts when it is among the k
 -- greatest scores (1); `ignore_index`: targets that do not count (-100)
@@ -16,9 +16,6 @@ local OPTIONS <const> = {top_k = 1, ignore_index = -100}
 -- local accuracy = heed.metrics.Accuracy()
 -- accuracy:update(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 3})
 -- return accuracy:compute() --> 0.6667
--- @usage
--- return heed.metrics.accuracy(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 3})
--- --> 0.6667
 function Accuracy:init(options)
   local o = check.options("Accuracy", options, OPTIONS)
   self.top_k = check.integer("Accuracy", "top_k", o.top_k, 1)

@@ -11,15 +11,13 @@ local ops <const> = core.ops
 local Perplexity = metric.class("Perplexity")
 
 --- Makes a perplexity. That of a mean cross-entropy is `math.exp(loss)`.
--- The function of all at once is `perplexity`.
+-- The function of all at once is `metrics.perplexity`.
 -- @function Perplexity
 -- @tparam[opt] table options `ignore_index`: targets that do not count (-100)
 -- @usage
 -- local perplexity = heed.metrics.Perplexity()
 -- perplexity:update(heed.zeros(2, 5, 8), heed.ones({2, 5}, "int64"))
 -- return perplexity:compute() --> 8
--- @usage
--- return heed.metrics.perplexity(heed.zeros(3, 4), heed.tensor {1, 4, 2}) --> 4
 function Perplexity:init(options)
   local o = check.options("Perplexity", options, {ignore_index = -100})
   self.ignore_index = check.integer("Perplexity", "ignore_index",

@@ -22,6 +22,18 @@ end
 -- `Hardswish`, `Softsign`, see the functions of their names, and `Identity`.
 -- @function ReLU
 -- @usage local y = nn.ReLU()(heed.tensor {-1.0, 2.0}) --> 0 2
+-- @usage local y = nn.ReLU6()(heed.tensor {-1.0, 2.0}) --> 0 2
+-- @usage local y = nn.SiLU()(heed.tensor {-1.0, 2.0}) --> -0.2689 1.7616
+-- @usage local y = nn.Mish()(heed.tensor {-1.0, 2.0}) --> -0.3034 1.9440
+-- @usage local y = nn.SELU()(heed.tensor {-1.0, 2.0}) --> -1.1113 2.1014
+-- @usage local y = nn.Tanh()(heed.tensor {-1.0, 2.0}) --> -0.7616 0.9640
+-- @usage local y = nn.Tanhshrink()(heed.tensor {-1.0, 2.0}) --> -0.2384 1.0360
+-- @usage local y = nn.Sigmoid()(heed.tensor {-1.0, 2.0}) --> 0.2689 0.8808
+-- @usage local y = nn.LogSigmoid()(heed.tensor {-1.0, 2.0}) --> -1.3133 -0.1269
+-- @usage local y = nn.Hardsigmoid()(heed.tensor {-1.0, 2.0}) --> 0.3333 0.8333
+-- @usage local y = nn.Hardswish()(heed.tensor {-1.0, 2.0}) --> -0.3333 1.6667
+-- @usage local y = nn.Softsign()(heed.tensor {-1.0, 2.0}) --> -0.5 0.6667
+-- @usage local y = nn.Identity()(heed.tensor {-1.0, 2.0}) --> -1 2
 plain("ReLU", ops.relu)
 plain("ReLU6", F.relu6)
 plain("SiLU", ops.silu)
@@ -76,6 +88,13 @@ end
 -- @function LeakyReLU
 -- @tparam[opt=0.01] number negative_slope
 -- @usage local y = nn.LeakyReLU(0.5)(heed.tensor {-1.0, 2.0}) --> -0.5 2
+-- @usage local y = nn.ELU(0.5)(heed.tensor {-1.0, 2.0}) --> -0.3161 2
+-- @usage local y = nn.CELU(2)(heed.tensor {-1.0, 2.0}) --> -0.7869 2
+-- @usage local y = nn.Softplus()(heed.tensor {-1.0, 2.0}) --> 0.3133 2.1269
+-- @usage local y = nn.Hardtanh(-3, 1)(heed.tensor {-1.0, 2.0}) --> -1 1
+-- @usage local y = nn.Hardshrink(1.5)(heed.tensor {-1.0, 2.0}) --> 0 2
+-- @usage local y = nn.Softshrink()(heed.tensor {-1.0, 2.0}) --> -0.5 1.5
+-- @usage local y = nn.Threshold(0, -3)(heed.tensor {-1.0, 2.0}) --> -3 2
 tuned("LeakyReLU", ops.leaky_relu, {"negative_slope", 0.01})
 tuned("ELU", ops.elu, {"alpha", 1.0})
 tuned("CELU", F.celu, {"alpha", 1.0})
@@ -88,6 +107,7 @@ tuned("Threshold", ops.threshold, {"threshold"}, {"value"})
 --- x times the part of the normal distribution below x.
 -- @function GELU
 -- @tparam[opt] table options `approximate`, `"none"` (default) or `"tanh"`
+-- @raise when `approximate` is neither of the two
 -- @usage local y = nn.GELU {approximate = "tanh"}(heed.tensor {1.0}) --> 0.8412
 local GELU = Module:extend("GELU")
 activation.GELU = GELU
@@ -119,6 +139,9 @@ end
 -- @function Softmax
 -- @tparam[opt=-1] integer dim
 -- @usage local y = nn.Softmax()(heed.zeros(4)) --> 0.25 0.25 0.25 0.25
+-- @usage local y = nn.Softmin()(heed.tensor {0.0, 1.0}) --> 0.7311 0.2689
+-- @usage local y = nn.LogSoftmax()(heed.zeros(2)) --> -0.6931 -0.6931
+-- @usage local y = nn.GLU()(heed.tensor {2.0, 0.0}) --> 1
 along("Softmax", ops.softmax)
 along("Softmin", F.softmin)
 along("LogSoftmax", ops.log_softmax)

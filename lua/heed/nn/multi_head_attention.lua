@@ -65,6 +65,7 @@ local function read_rotary(self, rotary)
 end
 
 --- Makes a layer.
+-- PyTorch's spelling, `nn.MultiheadAttention`, is the same class.
 -- @function MultiHeadAttention
 -- @tparam integer embed_dim width of queries and result; a multiple of
 -- num_heads

@@ -98,6 +98,8 @@ local plateau = {}
 -- with `threshold_mode` `"rel"` (default) or as such with `"abs"`; `cooldown`,
 -- 0: steps after a fall that do not count; `min_lr`, 0: a number or a list, one
 -- a group; `eps`, 1e-8: smaller changes of a rate are not made
+-- @treturn Schedule whose `step` follows that of the optimiser
+-- @raise when factor is not below 1, or a word is none of these
 -- @usage
 -- local schedule = optim.ReduceLROnPlateau(optimizer, {patience = 2})
 -- schedule:step(0.7)
