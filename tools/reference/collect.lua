@@ -30,6 +30,23 @@ for _, part in ipairs(PARTS) do PRIVATE[part[1]] = true end
 local GROUPS <const> = {tensor = "heed", make = "heed",
   functional = "heed.nn.functional", linalg = "heed.linalg"}
 
+-- Classes whose objects users get from functions: the file, the name there, and
+-- the part and name under which their methods stand.
+local OBJECTS <const> = {
+  {"autograd", "Context", "heed.autograd", "Context"},
+  {"files/tensor_file", "TensorFile", "heed", "TensorFile"},
+  {"nn/cache", "KeyValueCache", "heed.nn", "KeyValueCache"},
+  {"nn/hooks", "Handle", "heed.nn", "Handle"},
+  {"nn/list", "List", "heed.nn", "ModuleList"},
+  {"optim/average", "Average", "heed.optim", "Average"},
+  {"optim/optimizer", "Optimizer", "heed.optim", "Optimizer"},
+  {"optim/plateau", "Plateau", "heed.optim", "ReduceLROnPlateau"},
+  {"optim/schedule", "Schedule", "heed.optim", "Schedule"},
+  {"progress", "Progress", "heed.progress", "Progress"},
+  {"testing/generators", "Generator", "heed.testing", "Generator"},
+  {"train/fit", "Run", "heed.train", "Run"},
+}
+
 -- -- comments by place and by name ------------------------------------------
 
 -- A line of a source below lua/, whatever folder it was loaded from.
@@ -130,7 +147,7 @@ end
 local function head_of(found, doc)
   local head <const> = found.heads[doc.path]
   local text <const> = head and head:match("^" .. doc.name .. ": (.*)$")
-  return text and text:gsub("^%l%l", function(word)
+  return text and text:gsub("^%l[%l ]", function(word)
     return word:sub(1, 1):upper() .. word:sub(2)
   end)
 end
@@ -227,6 +244,35 @@ local function add_part(list, missing, found, part, value)
   end
 end
 
+-- Where the methods of a class belong: behind what makes it, else at the end of
+-- the part.
+local function place_in(list, part, name)
+  local own <const>, last, made = part .. "." .. name, #list, nil
+  for i, other in ipairs(list) do
+    if other.part == part then last = i end
+    if other.path == own or other.part == own then made = i end
+  end
+  return (made or last) + 1
+end
+
+-- Methods of objects, in the order of their files.
+local function add_objects(list, found)
+  for _, object in ipairs(OBJECTS) do
+    local file <const>, class <const>, part <const>, name <const> =
+      "lua/heed/" .. object[1] .. ".lua", table.unpack(object, 2)
+    local at = place_in(list, part, name)
+    for _, doc in ipairs(found.all) do
+      if doc.class == class and source_of(doc.path) == file then
+        local method <const> =
+          entry(found, doc.name, part .. "." .. name, doc, "method")
+        method.place = ("heed/%s.lua:%d"):format(object[1], doc.below)
+        table.insert(list, at, method)
+        at = at + 1
+      end
+    end
+  end
+end
+
 -- Ops have signatures with kinds and defaults in the op table.
 local function add_signatures(list, core)
   local of = {}
@@ -265,7 +311,7 @@ end
 -- @tparam string root the folder of the sources
 -- @tparam table heed the module, loaded from there
 function collect.all(root, heed)
-  local found, list, missing = index(root), {}, {}
+  local found <const>, list, missing = index(root), {}, {}
   local _ = heed.einsum -- a function that loads when it is first used
   for _, part in ipairs(PARTS) do
     local value = heed
@@ -274,6 +320,7 @@ function collect.all(root, heed)
     end
     add_part(list, missing, found, part[1], value)
   end
+  add_objects(list, found)
   methods_of_tensors(list, missing, found, heed)
   add_signatures(list, heed.core)
   return list, missing

@@ -35,6 +35,7 @@ function Accuracy:reset() self.right, self.count = 0, 0 end
 --- Adds a batch.
 -- @param output scores [.. C], or predictions [..]
 -- @param target labels [..]
+-- @raise when the shapes do not fit, or there are fewer scores than `top_k`
 -- @usage
 -- local accuracy = heed.metrics.Accuracy()
 -- accuracy:update(heed.tensor {{0.1, 2.0}, {3.0, 0.2}}, heed.tensor {2, 2})

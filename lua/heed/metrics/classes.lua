@@ -69,6 +69,8 @@ local function largest(x) return #x > 0 and x:max():item() or 0 end
 --- Adds a batch.
 -- @param output scores [.. C], or predictions [..]
 -- @param target labels [..]
+-- @raise when the shapes do not fit, or there are more classes than
+-- `num_classes`
 -- @usage
 -- local matrix = heed.metrics.ConfusionMatrix()
 -- matrix:update(heed.tensor {1, 1}, heed.tensor {1, 2})

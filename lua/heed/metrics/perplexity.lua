@@ -36,6 +36,7 @@ function Perplexity:reset() self.sum, self.count = 0.0, 0 end
 --- Adds a batch.
 -- @param output scores [.. C], as for `F.cross_entropy`
 -- @param target labels [..]
+-- @raise when output holds predictions instead of scores, or does not fit
 -- @usage
 -- local perplexity = heed.metrics.Perplexity()
 -- for _ = 1, 3 do -- batches

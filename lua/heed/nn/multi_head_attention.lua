@@ -290,6 +290,9 @@ end
 -- holds keys and values of its first call instead
 -- @return tensor [B T E]
 -- @return with `need_weights`, the weights [B T S], or [B H T S] of every head
+-- @raise when widths or lengths do not fit, and where options contradict each
+-- other: `alibi` and added keys, `valid_lens` and a cache with lengths of its
+-- own, `rotary` and `static_kv`
 -- @usage
 -- local layer, x = nn.MultiHeadAttention(16, 4), heed.randn(2, 5, 16)
 -- local y, w = layer(x, {causal = true, need_weights = true})

@@ -29,11 +29,11 @@ local OPTIONS <const> = {
 -- @tparam[opt] table options `num_buckets`, 32 by default; `max_distance`, 128
 -- by default; `bidirectional`, true by default, `false` for a decoder;
 -- `generator`
+-- @raise when num_buckets is not a multiple of 4 (2 without `bidirectional`)
 -- @usage
 -- local attention = nn.MultiHeadAttention(16, 4)
 -- local relative, x = nn.RelativePositionBias(4), heed.randn(2, 5, 16)
 -- local y = attention(x, {bias = relative(x:size(2))})
--- @raise when num_buckets is not a multiple of 4 (2 without `bidirectional`)
 function RelativePositionBias:init(num_heads, options)
   local o <const> = check.options(NAME, options, OPTIONS)
   self.num_heads = check.integer(NAME, "num_heads", num_heads, 1)

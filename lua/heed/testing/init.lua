@@ -205,7 +205,7 @@ function testing.property(fn, generators, options)
 end
 
 --- Leaves the example of a property out unless a condition holds.
--- @param holds nil or false leaves the example out
+-- @param holds any value: nil or false leaves the example out
 -- @raise what the property understands, when it does not
 -- @usage local testing = heed.testing
 -- testing.property(function(a, b)
