@@ -8,10 +8,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config lua5.4
   liblua5.4-dev libopenblas-openmp-dev libjansson-dev libutf8proc-dev
   libpng-dev libjpeg62-turbo-dev libzip-dev libedit-dev)
+# What the module requires when it runs, if only to collect the texts of help.
+lua_packages=(lua-argparse lua-cjson lua-filesystem lua-rex-pcre2)
 # The fonts show what pictures are labelled with: the living scripts; Chinese,
 # Japanese and Korean; emoji.
-demo_packages=(lua-argparse lua-cjson lua-filesystem lua-rex-pcre2
-  gnuplot-nox fonts-noto-core fonts-wqy-microhei fonts-noto-color-emoji)
+demo_packages=("${lua_packages[@]}" gnuplot-nox
+  fonts-noto-core fonts-wqy-microhei fonts-noto-color-emoji)
 # cmark-gfm turns the pages of docs/ into HTML, lua-expat checks it.
 docs_packages=(cmark-gfm)
 test_packages=("${demo_packages[@]}" "${docs_packages[@]}" lua-busted lua-check

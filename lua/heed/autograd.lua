@@ -175,7 +175,7 @@ end
 -- numbers of the default generator, so dropout, come out the same.
 -- @tparam function f returns 1 to 4 tensors; tensors with a history must be
 -- arguments, parameters may be used from outside
--- @param ... its arguments
+-- @param ... any values: its arguments
 -- @return what f returns
 -- @raise when f returns something else; in backward by `heed.grad`
 -- @usage local x = heed.ones({2}, {requires_grad = true})
@@ -259,6 +259,7 @@ end
 -- @param v a tensor like the input, or a list of them
 -- @treturn tensor f(inputs)
 -- @treturn tensor the product, of the shape of the result
+-- @raise when v has not one tensor for each input
 -- @usage local y, d = heed.autograd.jvp(function(x) return x ^ 2 end,
 --   heed.tensor {1.0, 2.0}, heed.tensor {1.0, 0.0}) --> 1 4, 2 0
 function autograd.jvp(f, inputs, v)
@@ -329,6 +330,7 @@ end
 -- @tparam function f of one tensor, gives a tensor with one element
 -- @tparam tensor input
 -- @treturn tensor
+-- @raise when the result has more than one element
 -- @usage heed.autograd.hessian(function(x) return (x ^ 3):sum() end,
 --   heed.tensor {1.0, 2.0}) --> 6 0, 0 12
 function autograd.hessian(f, input)
@@ -361,7 +363,7 @@ function Guard:__close() core.set_anomaly(self.was) end
 -- it is slow.
 -- @tparam[opt] function f runs in that mode; without it the mode lasts until
 -- the guard that is returned is closed
--- @param ... arguments of f
+-- @param ... any values: the arguments of f
 -- @return what f returns, or a guard for `local _ <close> =`
 -- @usage heed.autograd.detect_anomaly(function()
 --   return heed.tensor {1.0}:log()

@@ -46,6 +46,20 @@ end
 
 -- -- finding -----------------------------------------------------------------
 
+-- Methods of objects are in no public table: they are known by where they are
+-- defined.
+local function defined_at(value)
+  if type(value) ~= "function" then return nil end
+  local info <const> = debug.getinfo(value, "S")
+  local place <const> = ("/%s:%d"):format(info.source, info.linedefined)
+  for _, entry in ipairs(help.entries()) do
+    if entry.place and place:sub(-#entry.place - 1) == "/" .. entry.place then
+      return entry
+    end
+  end
+  return nil
+end
+
 -- The paths by which a value can be reached in heed, as the entries have them.
 local function path_of(value)
   local heed = require "heed"
@@ -62,7 +76,7 @@ local function path_of(value)
       return entry
     end
   end
-  return nil
+  return defined_at(value)
 end
 
 -- `nn.Linear` of `heed.nn.Linear`; F stands for the functions of networks.
@@ -188,7 +202,7 @@ local function add_params(out, entry)
   end
 end
 
--- The methods of a class that have a text of their own.
+-- The methods, of a class or of what a function makes, that have a text.
 local function add_methods(out, entry)
   local names = {}
   for _, other in ipairs(help.entries()) do
@@ -223,7 +237,7 @@ local function render(entry, bold)
       out[#out + 1] = "    " .. line
     end
   end
-  if entry.kind == "class" then add_methods(out, entry) end
+  add_methods(out, entry)
   return (table.concat(out, "\n"):gsub("\n\n\n+", "\n\n"):gsub("%s+$", "")
     .. "\n")
 end

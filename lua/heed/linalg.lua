@@ -96,7 +96,7 @@ end
 -- sum of the singular values; 2 and -2: the largest and the smallest of them;
 -- 1 and -1: the largest and the smallest sum of absolute values of a column;
 -- `math.huge` and `-math.huge`: the same of a row
--- @param[opt={-2,-1}] dim the dimensions of rows and columns
+-- @param[opt={-2,-1}] dim list: the dimensions of rows and columns
 -- @tparam[opt=false] boolean keepdim keep both with size 1
 -- @return tensor without these dimensions
 -- @raise for another ord, and when a dimension is out of range
@@ -127,8 +127,8 @@ end
 -- @param x float tensor
 -- @param[opt] ord a number for vectors (`vector_norm`), or what `matrix_norm`
 -- takes for matrices; by default 2 over all elements
--- @param[opt] dim one dimension for vectors, two for matrices; by default all,
--- which must be one or two when `ord` is given
+-- @param[opt] dim an integer for vectors, a list of two for matrices; by
+-- default all dimensions, which must be one or two when `ord` is given
 -- @tparam[opt=false] boolean keepdim keep the reduced dimensions with size 1
 -- @return tensor without the reduced dimensions
 -- @raise for an ord that is not known, and when a dimension is out of range
@@ -208,7 +208,7 @@ end
 --- The condition numbers of matrices: by how much the solution of a system may
 -- grow when what is given changes. Infinite for singular ones.
 -- @param x float tensor (..., m, n); square unless p is 2 or -2
--- @param[opt=2] p the norm, as `ord` of `matrix_norm`
+-- @param[opt=2] p the norm, a number or string as `ord` of `matrix_norm`
 -- @return tensor (...)
 -- @raise when a matrix has a NaN or an infinity
 -- @usage heed.linalg.cond(heed.tensor {{1.0, 0.0}, {0.0, 4.0}}) --> 4

@@ -215,7 +215,7 @@ Runs f(...) without recording for gradients, or gives a guard with which it is
 off until the end of the block.
 @function no_grad
 @param f function; left out, a guard for `local _ <close> =` is returned
-@param ... its arguments
+@param ... any values: its arguments
 @return what f returns, or the guard
 @raise when f is no function
 @usage local x = heed.ones({2}, {requires_grad = true})
@@ -227,7 +227,7 @@ static int no_grad(lua_State *L) { return with_mode(L, "no_grad", false); }
 Runs f(...) with recording, also inside of `no_grad`, or gives a guard.
 @function enable_grad
 @param f function; left out, a guard for `local _ <close> =` is returned
-@param ... its arguments
+@param ... any values: its arguments
 @return what f returns, or the guard
 @raise when f is no function
 @usage local x <const> = heed.ones({2}, {requires_grad = true})

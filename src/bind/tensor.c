@@ -349,7 +349,7 @@ static int read_dim(lua_State *L, const char *func, const heed_tensor *t) {
 The size of one dimension, or all of them as several results.
 @function size
 @param x tensor
-@param dim dimension; left out: all
+@tparam[opt] integer dim dimension; all by default
 @return integers
 @raise when dim is out of range
 @usage heed.zeros({2, 3}):size(-1) --> 3
@@ -370,7 +370,7 @@ How far apart, in elements, neighbours along one dimension lie in memory, or
 along all dimensions as several results.
 @function stride
 @param x tensor
-@param dim dimension; left out: all
+@tparam[opt] integer dim dimension; all by default
 @return integers
 @raise when dim is out of range
 @usage heed.zeros({2, 3}):stride(1) --> 3

@@ -216,7 +216,7 @@ const heed_rule heed_rule_embedding_bwd = {
 @function one_hot
 @param ids tensor of int64, int32 or uint8, of any shape: numbers from 1 to
 classes
-@param classes how many there are; by default as many as the largest id
+@param classes integer, how many there are; by default as many as the largest id
 @return int64 tensor (shape of ids, classes)
 @raise when an id is out of range, or there is none to take classes from
 @usage heed.one_hot(heed.tensor{2, 1}, 3) --> 0 1 0, 1 0 0

@@ -30,6 +30,23 @@ for _, part in ipairs(PARTS) do PRIVATE[part[1]] = true end
 local GROUPS <const> = {tensor = "heed", make = "heed",
   functional = "heed.nn.functional", linalg = "heed.linalg"}
 
+-- Classes whose objects users get from functions: the file, the name there, and
+-- the part and name under which their methods stand.
+local OBJECTS <const> = {
+  {"autograd", "Context", "heed.autograd", "Context"},
+  {"files/tensor_file", "TensorFile", "heed", "TensorFile"},
+  {"nn/cache", "KeyValueCache", "heed.nn", "KeyValueCache"},
+  {"nn/hooks", "Handle", "heed.nn", "Handle"},
+  {"nn/list", "List", "heed.nn", "ModuleList"},
+  {"optim/average", "Average", "heed.optim", "Average"},
+  {"optim/optimizer", "Optimizer", "heed.optim", "Optimizer"},
+  {"optim/plateau", "Plateau", "heed.optim", "ReduceLROnPlateau"},
+  {"optim/schedule", "Schedule", "heed.optim", "Schedule"},
+  {"progress", "Progress", "heed.progress", "Progress"},
+  {"testing/generators", "Generator", "heed.testing", "Generator"},
+  {"train/fit", "Run", "heed.train", "Run"},
+}
+
 -- -- comments by place and by name ------------------------------------------
 
 -- A line of a source below lua/, whatever folder it was loaded from.
@@ -130,9 +147,19 @@ end
 local function head_of(found, doc)
   local head <const> = found.heads[doc.path]
   local text <const> = head and head:match("^" .. doc.name .. ": (.*)$")
-  return text and text:gsub("^%l%l", function(word)
+  return text and text:gsub("^%l[%l ]", function(word)
     return word:sub(1, 1):upper() .. word:sub(2)
   end)
+end
+
+-- Those of the usages that show the thing of this name. A comment about several
+-- has one for each of them; an op's serve its in-place form too.
+local function usages_of(usages, name)
+  local shown, word = {}, "%f[%w_]" .. name:gsub("_$", "") .. "_?%f[^%w_]"
+  for _, usage in ipairs(usages) do
+    if usage:find(word) then shown[#shown + 1] = usage end
+  end
+  return #shown > 0 and shown or usages
 end
 
 -- A path as it is below the root of the sources.
@@ -153,7 +180,7 @@ local function entry(found, name, part, doc, kind)
     signature = signature(doc), summary = summary(text ~= "" and text
       or "Gives " .. doc.returns[1].text), text = text,
     params = doc.params, returns = doc.returns, raises = doc.raises,
-    usages = doc.usages, source = source_of(doc.path),
+    usages = usages_of(doc.usages, name), source = source_of(doc.path),
   }
 end
 
@@ -171,8 +198,10 @@ local function sorted(t)
   return keys
 end
 
--- Methods of a class that have a comment of their own, at their place.
+-- Methods of a class that have a comment of their own, at their place. One
+-- without a usage has that of the class, which calls it.
 local function add_methods(list, found, class, name, part)
+  local usages <const> = list[#list].usages
   for _, key in ipairs(sorted(class)) do
     local value = class[key]
     if type(value) == "function" and not key:find "^_" then
@@ -180,7 +209,12 @@ local function add_methods(list, found, class, name, part)
       local doc = info.what ~= "C" and
         found.by_place[place(info.source, info.linedefined)]
       if doc and key ~= "init" and doc.name == key then
-        list[#list + 1] = entry(found, key, part .. "." .. name, doc, "method")
+        local method <const> =
+          entry(found, key, part .. "." .. name, doc, "method")
+        if #method.usages == 0 then
+          method.usages = usages_of(usages, key)
+        end
+        list[#list + 1] = method
       end
     end
   end
@@ -206,6 +240,35 @@ local function add_part(list, missing, found, part, value)
         missing[#missing + 1] = part .. "." .. key
       end
       if class then add_methods(list, found, member, key, part) end
+    end
+  end
+end
+
+-- Where the methods of a class belong: behind what makes it, else at the end of
+-- the part.
+local function place_in(list, part, name)
+  local own <const>, last, made = part .. "." .. name, #list, nil
+  for i, other in ipairs(list) do
+    if other.part == part then last = i end
+    if other.path == own or other.part == own then made = i end
+  end
+  return (made or last) + 1
+end
+
+-- Methods of objects, in the order of their files.
+local function add_objects(list, found)
+  for _, object in ipairs(OBJECTS) do
+    local file <const>, class <const>, part <const>, name <const> =
+      "lua/heed/" .. object[1] .. ".lua", table.unpack(object, 2)
+    local at = place_in(list, part, name)
+    for _, doc in ipairs(found.all) do
+      if doc.class == class and source_of(doc.path) == file then
+        local method <const> =
+          entry(found, doc.name, part .. "." .. name, doc, "method")
+        method.place = ("heed/%s.lua:%d"):format(object[1], doc.below)
+        table.insert(list, at, method)
+        at = at + 1
+      end
     end
   end
 end
@@ -248,7 +311,7 @@ end
 -- @tparam string root the folder of the sources
 -- @tparam table heed the module, loaded from there
 function collect.all(root, heed)
-  local found, list, missing = index(root), {}, {}
+  local found <const>, list, missing = index(root), {}, {}
   local _ = heed.einsum -- a function that loads when it is first used
   for _, part in ipairs(PARTS) do
     local value = heed
@@ -257,6 +320,7 @@ function collect.all(root, heed)
     end
     add_part(list, missing, found, part[1], value)
   end
+  add_objects(list, found)
   methods_of_tensors(list, missing, found, heed)
   add_signatures(list, heed.core)
   return list, missing

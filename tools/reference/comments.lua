@@ -101,8 +101,9 @@ local function defined(line)
 end
 
 --- Returns the doc comments of a Lua file, as `read_c`; also the number of the
--- comment's first `line`, that of the line `below` it, and, without
--- `@function`, the name of what that line defines.
+-- comment's first `line`, that of the line `below` it, the `class` of which
+-- that line defines a method, and, without `@function`, the name of what it
+-- defines.
 function comments.read_lua(path)
   local list, block, first, number = {}, nil, nil, 0
   local function finish(below)
@@ -110,6 +111,7 @@ function comments.read_lua(path)
       :gsub("\n%s*%-%- ?", "\n")))
     doc.path, doc.line, doc.below = path, first, number
     doc.name = doc.name or defined(below)
+    doc.class = below:match "^function ([%w_]+):%a"
     list[#list + 1] = doc
     block = nil
   end

@@ -170,6 +170,7 @@ end
 -- first line is one of names and is left out (false)
 -- @treturn tensor float64 [rows columns], or nil and a message: the file cannot
 -- be read, or is no such table
+-- @raise when separator is not one character
 -- @usage
 -- local name = os.tmpname()
 -- io.open(name, "w"):write("a;b\n1;2\n3;4.5\n"):close()

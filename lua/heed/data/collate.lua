@@ -192,6 +192,7 @@ end
 -- tensor [B], lists of n numbers as a tensor [B n], strings as a list; tables
 -- of such fields field by field.
 -- @param items a list that is not empty
+-- @raise when items is empty, or they do not fit together
 -- @usage
 -- local batch = heed.data.collate({{x = {1, 2}, y = 3}, {x = {4, 5}, y = 6}})
 -- return batch.x.shape --> 2, 2
@@ -219,6 +220,8 @@ end
 -- sequence itself is field 1.
 -- @param pad a number, for every field that is a list of numbers or a tensor
 -- [T]; or numbers by the names of fields
+-- @raise from the function, when the items are neither sequences nor tables of
+-- the same fields
 -- @usage
 -- local items = {{ids = {5, 6}, y = 1}, {ids = {7}, y = 2}}
 -- local batch = heed.data.padded(1)(items)

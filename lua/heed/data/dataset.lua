@@ -141,6 +141,7 @@ end
 --- Returns a dataset of the items of this one and then those of others.
 -- @param ... datasets
 -- @treturn Dataset
+-- @raise when one of them is no dataset
 -- @usage
 -- local Dataset = heed.data.Dataset
 -- return Dataset({1, 2}):concat(Dataset({3}), Dataset({4}))[4] --> 4
@@ -238,6 +239,7 @@ setmetatable(Dataset, {__call = Dataset.new})
 -- @function TensorDataset
 -- @param ... tensors of as many rows
 -- @treturn Dataset
+-- @raise when the tensors differ in their number of rows, or there are none
 -- @usage
 -- local set = heed.data.TensorDataset(heed.tensor {{1, 2}, {3, 4}},
 --   heed.tensor {5, 6})

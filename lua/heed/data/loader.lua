@@ -176,6 +176,7 @@ end
 
 --- Returns an iterator over the batches of the next epoch. After
 -- `load_state_dict`, over the rest of the epoch that the state was taken in.
+-- @raise when the items of a batch do not fit together
 -- @usage
 -- local loader = heed.data.DataLoader({5, 6, 7}, {batch_size = 2})
 -- local next_batch = loader:batches(); next_batch() --> 5, 6

@@ -157,6 +157,7 @@ end
 -- `references` (for each source a list of distinct targets), `n` long.
 --
 -- @tparam table corpus as `read_pairs` returns it
+-- @raise when the two lists differ in length
 -- @usage
 -- local corpus = {source = {"Hi.", "Hi."}, target = {"Salut.", "Coucou."}}
 -- local test = heed.data.group_references(corpus)

@@ -98,6 +98,7 @@ end
 -- @tparam {number,...} mean one number, or one for each channel
 -- @tparam {number,...} std the same, not 0
 -- @treturn tensor
+-- @raise when x is no float image, a std is 0, or there are not 1 or C numbers
 -- @usage
 -- local x = heed.tensor {{{0.5}}, {{1}}}
 -- return heed.image.normalize(x, {0.5, 0.5}, {0.5, 0.25}) --> 0, 2

@@ -8,7 +8,7 @@ local Accuracy = metric.class("Accuracy")
 local OPTIONS <const> = {top_k = 1, ignore_index = -100}
 
 --- Makes an accuracy.
--- The function of all at once is `accuracy`.
+-- The function of all at once is `metrics.accuracy`.
 -- @function Accuracy
 -- @tparam[opt] table options `top_k`: a target counts when it is among the k
 -- greatest scores (1); `ignore_index`: targets that do not count (-100)
@@ -35,6 +35,7 @@ function Accuracy:reset() self.right, self.count = 0, 0 end
 --- Adds a batch.
 -- @param output scores [.. C], or predictions [..]
 -- @param target labels [..]
+-- @raise when the shapes do not fit, or there are fewer scores than `top_k`
 -- @usage
 -- local accuracy = heed.metrics.Accuracy()
 -- accuracy:update(heed.tensor {{0.1, 2.0}, {3.0, 0.2}}, heed.tensor {2, 2})

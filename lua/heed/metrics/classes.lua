@@ -32,7 +32,7 @@ local function read_options(self, options)
 end
 
 --- Makes a confusion matrix.
--- The function of all at once is `confusion_matrix`.
+-- The function of all at once is `metrics.confusion_matrix`.
 -- @function ConfusionMatrix
 -- @tparam[opt] table options `num_classes`: by default as many as there are
 -- scores, or as the greatest label; `ignore_index` (-100)
@@ -69,6 +69,8 @@ local function largest(x) return #x > 0 and x:max():item() or 0 end
 --- Adds a batch.
 -- @param output scores [.. C], or predictions [..]
 -- @param target labels [..]
+-- @raise when the shapes do not fit, or there are more classes than
+-- `num_classes`
 -- @usage
 -- local matrix = heed.metrics.ConfusionMatrix()
 -- matrix:update(heed.tensor {1, 1}, heed.tensor {1, 2})
@@ -196,36 +198,45 @@ local function make(name)
 end
 
 --- Makes a precision: the part of what was predicted as a class that is of it.
--- The function of all at once is `precision`.
+-- The function of all at once is `metrics.precision`.
 -- @function Precision
 -- @tparam[opt] table options `average`: `"macro"` (default), the mean over the
 -- classes that there are; `"weighted"`, the mean over the targets; `"micro"`,
 -- that of all counts, which is the accuracy; `"none"`, a list of numbers, one a
 -- class; `"binary"`, that of the class `positive` (2) alone. `num_classes`:
 -- length of the list at least; `ignore_index` (-100)
+-- @raise when `average` is none of these
 -- @usage
--- return heed.metrics.precision(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 1},
---   {average = "binary"}) --> 0.5
+-- local precision = heed.metrics.Precision {average = "binary"}
+-- precision:update(heed.tensor {1, 2}, heed.tensor {1, 2}) -- the first batch
+-- precision:update(heed.tensor {2}, heed.tensor {1})       -- and the second
+-- return precision:compute() --> 0.5
 classes.Precision = make("Precision")
 
 --- Makes a recall: the part of a class that was predicted as it. Options as for
 -- `Precision`.
--- The function of all at once is `recall`.
+-- The function of all at once is `metrics.recall`.
 -- @function Recall
 -- @tparam[opt] table options
+-- @raise when `average` is none of these
 -- @usage
--- return heed.metrics.recall(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 1},
---   {average = "binary"}) --> 1
+-- local recall = heed.metrics.Recall {average = "binary"}
+-- recall:update(heed.tensor {1, 2}, heed.tensor {1, 2}) -- the first batch
+-- recall:update(heed.tensor {2}, heed.tensor {1})       -- and the second
+-- return recall:compute() --> 1
 classes.Recall = make("Recall")
 
 --- Makes an F1: the harmonic mean of precision and recall. Options as for
 -- `Precision`.
--- The function of all at once is `f1`.
+-- The function of all at once is `metrics.f1`.
 -- @function F1
 -- @tparam[opt] table options
+-- @raise when `average` is none of these
 -- @usage
--- return heed.metrics.f1(heed.tensor {1, 2, 2}, heed.tensor {1, 2, 1},
---   {average = "binary"}) --> 0.6667
+-- local f1 = heed.metrics.F1 {average = "binary"}
+-- f1:update(heed.tensor {1, 2}, heed.tensor {1, 2}) -- the first batch
+-- f1:update(heed.tensor {2}, heed.tensor {1})       -- and the second
+-- return f1:compute() --> 0.6667
 classes.F1 = make("F1")
 
 return classes

@@ -11,7 +11,7 @@ local ops <const> = core.ops
 local Perplexity = metric.class("Perplexity")
 
 --- Makes a perplexity. That of a mean cross-entropy is `math.exp(loss)`.
--- The function of all at once is `perplexity`.
+-- The function of all at once is `metrics.perplexity`.
 -- @function Perplexity
 -- @tparam[opt] table options `ignore_index`: targets that do not count (-100)
 -- @usage
@@ -36,6 +36,7 @@ function Perplexity:reset() self.sum, self.count = 0.0, 0 end
 --- Adds a batch.
 -- @param output scores [.. C], as for `F.cross_entropy`
 -- @param target labels [..]
+-- @raise when output holds predictions instead of scores, or does not fit
 -- @usage
 -- local perplexity = heed.metrics.Perplexity()
 -- for _ = 1, 3 do -- batches

@@ -20,8 +20,8 @@ Translation.__name = "Translation"
 
 --- Puts a model and a tokeniser together.
 -- @function Translation
--- @param model a `Translator`
--- @param tokenizer a `text.BPE`, of both languages
+-- @tparam Translator model
+-- @tparam text.BPE tokenizer of both languages
 -- @usage local translation = heed.models.Translation(model, tokenizer)
 local function new(_, model, tokenizer)
   local c <const> = model.config

@@ -99,6 +99,8 @@ end
 -- @tparam[opt] table options `cache`, an `nn.KeyValueCache`: tgt goes on from
 -- what it holds; `need_weights`: see `attention`
 -- @return the scores of the ids that come next, tensor [B T tgt_vocab]
+-- @raise when there are more positions than max_length, or an id is none of the
+-- vocabulary
 -- @usage
 -- local memory = model:encode(src, lens)
 -- local scores = model:decode(heed.tensor {{2, 5}}, memory, lens) -- [1 2 V]

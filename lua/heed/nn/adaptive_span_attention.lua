@@ -39,6 +39,7 @@ local OPTIONS <const> = {
 -- default; `ramp`: over how many keys its sight fades, 32 by default;
 -- `init_span`: part of max_span that heads start with, 0 by default; `plain`,
 -- false by default; `bias`, `dropout`, `generator`: see `MultiHeadAttention`
+-- @raise when num_heads does not divide embed_dim, or plain has several heads
 -- @usage
 -- local layer = nn.AdaptiveSpanAttention(16, 4, {max_span = 64, ramp = 8})
 -- local x = heed.randn(2, 5, 16) -- [B T E]
@@ -67,6 +68,7 @@ end
 
 --- How far each head looks back, in keys, before its sight fades.
 -- @return tensor [H]
+-- @raise for a layer that is `plain`
 -- @usage
 -- local layer = nn.AdaptiveSpanAttention(16, 4, {max_span = 32})
 -- print(layer:spans()) -- [H]
@@ -82,6 +84,7 @@ end
 --- The mean of the spans, to be added to the loss with a small weight, so that
 -- heads look no further than they need.
 -- @return tensor without dimensions
+-- @raise for a layer that is `plain`
 -- @usage
 -- local layer = nn.AdaptiveSpanAttention(16, 4, {max_span = 32})
 -- local y = layer(heed.randn(2, 5, 16))
@@ -185,6 +188,7 @@ end
 -- and keeps them in `attention_weights`
 -- @return tensor like x
 -- @return with `need_weights`, the weights [B H T T], with `plain` [B T T]
+-- @raise when x is not [B T embed_dim], or with `plain` longer than max_span
 -- @usage
 -- local layer = nn.AdaptiveSpanAttention(16, 4, {max_span = 32})
 -- local y = layer(heed.randn(2, 5, 16), {valid_lens = heed.tensor {5, 3}})

@@ -51,6 +51,7 @@ local FORWARD <const> = {
 -- the weights and keeps them in `attention_weights`
 -- @return tensor [B Tq Dv]
 -- @return with `need_weights`, the weights [B Tq Tk]
+-- @raise when widths, batches or lengths do not fit
 -- @usage
 -- local layer = nn.AdditiveAttention(2, 20, 8)
 -- local y, w = layer(heed.randn(2, 1, 20), heed.ones(2, 10, 2),

@@ -142,7 +142,7 @@ local function check_capacity(self, before, t)
 end
 
 --- Adds keys and values behind those that a module has.
--- @param module whose they are
+-- @param module the module whose they are
 -- @param k tensor [.. H t D]
 -- @param v tensor [.. H t Dv]
 -- @return all keys [.. H T D], a view of the room: it shows what is there until
@@ -152,6 +152,12 @@ end
 -- attention needs as `valid_lens`, with `align = "valid"`
 -- @raise when k and v differ in steps, when sizes or dtype are not those of the
 -- steps before, or there is no room for so many
+-- @usage
+-- local cache, layer = nn.KeyValueCache(), nn.Module() -- any key will do
+-- cache:append(layer, heed.ones(1, 2, 3, 4), heed.ones(1, 2, 3, 4))
+-- local new = heed.ones(1, 2, 1, 4)
+-- local k, v = cache:append(layer, new, new)
+-- return k --> shape (1, 2, 4, 4)
 function KeyValueCache:append(module, k, v)
   k, v = stored(self, k), stored(self, v)
   if k:size(-2) ~= v:size(-2) then
@@ -185,15 +191,26 @@ function KeyValueCache:append(module, k, v)
 end
 
 --- Keeps keys and values that do not grow.
--- @param module whose they are
+-- @param module the module whose they are
 -- @param k tensor [.. H T D]
 -- @param v tensor [.. H T Dv]
+-- @usage
+-- local cache, layer = nn.KeyValueCache(), nn.Module()
+-- cache:keep(layer, heed.ones(1, 2, 6, 4), heed.ones(1, 2, 6, 4))
 function KeyValueCache:keep(module, k, v)
   k, v = stored(self, k), stored(self, v)
   self.entries[module] = {k = k, v = v, length = k:size(-2), kept = true}
 end
 
 --- The keys and values that `keep` has for a module, or nil.
+-- @param module the module whose they are
+-- @return tensor [.. H T D], or nil
+-- @return tensor [.. H T Dv]
+-- @usage
+-- local cache, layer = nn.KeyValueCache(), nn.Module()
+-- cache:keep(layer, heed.ones(1, 2, 6, 4), heed.ones(1, 2, 6, 4))
+-- local k, v = cache:kept(layer)
+-- return v --> shape (1, 2, 6, 4)
 function KeyValueCache:kept(module)
   local entry = self.entries[module]
   if entry then return entry.k, entry.v end
@@ -204,6 +221,10 @@ end
 --- How many steps there are so far, of the longest sequence: the position
 -- before the next one.
 -- @treturn integer
+-- @usage
+-- local cache, layer = nn.KeyValueCache(), nn.MultiHeadAttention(8, 2)
+-- heed.no_grad(layer, heed.randn(1, 5, 8), {cache = cache})
+-- return cache:length() --> 5
 function KeyValueCache:length()
   local length = 0
   for _, entry in pairs(self.entries) do
@@ -225,8 +246,12 @@ function KeyValueCache:lengths()
 end
 
 --- How many steps a module has so far: what comes before its next one.
--- @param module whose they are
+-- @param module the module whose they are
 -- @return integer, or where `trim` made sequences different, int64 tensor [B]
+-- @usage
+-- local cache, layer = nn.KeyValueCache(), nn.MultiHeadAttention(8, 2)
+-- heed.no_grad(layer, heed.randn(1, 5, 8), {cache = cache})
+-- return cache:before(layer), cache:before(nn.Module()) --> 5 0
 function KeyValueCache:before(module)
   local entry = self.entries[module]
   if not entry then return 0 end

@@ -29,6 +29,7 @@ end
 -- @tparam[opt=0.5] number p probability, from 0 to 1
 -- @tparam[opt] table options `generator`
 -- @usage local y = nn.Dropout2d(0.2)(heed.randn(2, 3, 4, 4)) -- [N C H W]
+-- @usage local y = nn.Dropout1d(0.2)(heed.randn(2, 3, 4)) -- [N C L]
 define("Dropout1d", functional.dropout1d)
 define("Dropout2d", functional.dropout2d)
 

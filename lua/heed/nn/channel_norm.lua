@@ -111,6 +111,7 @@ layers.GroupNorm = GroupNorm
 -- @tparam integer num_groups
 -- @tparam integer num_channels a multiple of it
 -- @tparam[opt] table options `eps` (1e-5); `affine = false`: no weight and bias
+-- @raise when num_groups does not divide num_channels
 -- @usage local y = nn.GroupNorm(4, 32)(heed.randn(2, 32, 5)) -- [N 32 ..]
 function GroupNorm:init(num_groups, num_channels, options)
   local o = check.options("GroupNorm", options, GROUP)
@@ -173,6 +174,7 @@ end
 -- @tparam[opt] table options `eps` (1e-5); `affine` (false): weight and bias.
 -- `InstanceNorm1d` is the same for [N C L]
 -- @usage local y = nn.InstanceNorm2d(8)(heed.randn(2, 8, 4, 4)) -- [N 8 H W]
+-- @usage local y = nn.InstanceNorm1d(8)(heed.randn(2, 8, 4)) -- [N 8 L]
 instance_norm("InstanceNorm1d", 3, "[N C L]")
 instance_norm("InstanceNorm2d", 4, "[N C H W]")
 

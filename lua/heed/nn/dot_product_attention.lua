@@ -51,6 +51,7 @@ end
 -- `need_weights`: returns the weights and keeps them in `attention_weights`
 -- @return tensor [B Tq Dv], or [B H Tq Dv]
 -- @return with `need_weights`, the weights [B Tq Tk], or [B H Tq Tk]
+-- @raise when the three are not all [B T D] or all [B H T D], or do not fit
 -- @usage
 -- local layer = nn.DotProductAttention()
 -- local y, w = layer(heed.randn(2, 1, 8), heed.ones(2, 10, 8),

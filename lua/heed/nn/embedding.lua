@@ -97,6 +97,7 @@ end
 
 --- @param ids int64 tensor of any shape
 -- @return tensor [.. embedding_dim]
+-- @raise when an id is not 1 .. num_embeddings
 -- @usage
 -- local x = nn.Embedding(100, 16)(heed.tensor {{7, 100, 1}}) -- [1 3 16]
 function Embedding:forward(ids)

@@ -113,6 +113,7 @@ end
 -- @param x float tensor
 -- @tparam[opt] number alpha not 0, 1 by default
 -- @return tensor like x
+-- @raise when alpha is 0
 -- @usage F.celu(heed.tensor {-1.0, 1.0}) --> -0.6321 1
 function F.celu(x, alpha)
   alpha = alpha == nil and 1.0 or check.number("celu", "alpha", alpha)

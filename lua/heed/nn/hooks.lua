@@ -25,6 +25,13 @@ local function without(list, handle)
 end
 
 --- Ends the hook; a second call does nothing.
+-- @usage
+-- local layer, seen = nn.Linear(2, 2), 0
+-- local handle = layer:register_forward_hook(function() seen = seen + 1 end)
+-- layer(heed.ones(2))
+-- handle:remove()
+-- layer(heed.ones(2))
+-- return seen --> 1
 function Handle:remove()
   local module = self.module
   if not module then return end

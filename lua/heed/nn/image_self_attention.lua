@@ -68,6 +68,7 @@ end
 -- in `attention_weights`
 -- @return tensor [B out_channels H W]
 -- @return with `need_weights`, the weights [B H*W H*W]
+-- @raise when x is not [B in_channels H W]
 -- @usage
 -- local layer = nn.ImageSelfAttention(8)
 -- local y, w = layer(heed.randn(1, 8, 4, 4), {need_weights = true})

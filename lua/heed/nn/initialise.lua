@@ -39,6 +39,7 @@ end
 -- @tparam[opt=0] number low
 -- @tparam[opt=1] number high
 -- @tparam[opt] table options `generator`
+-- @return t
 -- @usage nn.init.uniform_(nn.Linear(4, 8).weight, -0.1, 0.1)
 function init.uniform_(t, low, high, options)
   return uniform("uniform_", t, low or 0.0, high or 1.0,
@@ -50,6 +51,7 @@ end
 -- @tparam[opt=0] number mean
 -- @tparam[opt=1] number std
 -- @tparam[opt] table options `generator`
+-- @return t
 -- @usage nn.init.normal_(nn.Linear(4, 8).weight, 0, 0.02)
 function init.normal_(t, mean, std, options)
   return normal("normal_", t, mean or 0.0, std or 1.0,
@@ -59,6 +61,7 @@ end
 --- One number everywhere.
 -- @param t tensor
 -- @tparam number value
+-- @return t
 -- @usage nn.init.constant_(nn.Linear(4, 2).bias, 0.5) --> 0.5 0.5
 function init.constant_(t, value)
   check.tensor("constant_", "t", t)
@@ -69,11 +72,13 @@ end
 
 --- Zeros.
 -- @param t tensor
+-- @return t
 -- @usage nn.init.zeros_(nn.Linear(4, 2).bias) --> 0 0
 function init.zeros_(t) return init.constant_(t, 0) end
 
 --- Ones.
 -- @param t tensor
+-- @return t
 -- @usage nn.init.ones_(nn.Linear(4, 2).bias) --> 1 1
 function init.ones_(t) return init.constant_(t, 1) end
 
@@ -136,6 +141,7 @@ local GAIN <const> = {gain = 1.0, generator = check.NONE}
 -- (Glorot and Bengio, 2010).
 -- @param t float tensor [out in ...]
 -- @tparam[opt] table options `gain`, 1 by default; `generator`
+-- @return t
 -- @usage nn.init.xavier_uniform_(nn.Linear(4, 8).weight)
 function init.xavier_uniform_(t, options)
   local o = with_gain("xavier_uniform_", options, GAIN)
@@ -147,6 +153,7 @@ end
 --- Normal, with the variance 2 gain^2 / (fan in + fan out).
 -- @param t float tensor [out in ...]
 -- @tparam[opt] table options `gain`, 1 by default; `generator`
+-- @return t
 -- @usage nn.init.xavier_normal_(nn.Linear(4, 8).weight, {gain = 5 / 3})
 function init.xavier_normal_(t, options)
   local o = with_gain("xavier_normal_", options, GAIN)
@@ -178,6 +185,7 @@ end
 -- @tparam[opt] table options `a`, 0 by default; `mode`, `"fan_in"` (default)
 -- or `"fan_out"`; `nonlinearity`, whose gain counts (`calculate_gain`),
 -- `"leaky_relu"` of slope a by default; `generator`
+-- @return t
 -- @usage nn.init.kaiming_uniform_(nn.Linear(4, 8).weight, {a = 0.2})
 function init.kaiming_uniform_(t, options)
   local o = check.options("kaiming_uniform_", options, SLOPE)
@@ -188,6 +196,7 @@ end
 --- Normal, with the variance 2 / ((1 + a^2) fan).
 -- @param t float tensor [out in ...]
 -- @tparam[opt] table options as for `kaiming_uniform_`
+-- @return t
 -- @usage nn.init.kaiming_normal_(nn.Conv2d(3, 8, 3).weight, {mode = "fan_out"})
 function init.kaiming_normal_(t, options)
   local o = check.options("kaiming_normal_", options, SLOPE)
@@ -225,6 +234,8 @@ end
 -- @tparam[opt=-2] number low
 -- @tparam[opt=2] number high
 -- @tparam[opt] table options `generator`
+-- @return t
+-- @raise when std is not above 0, or high is below low
 -- @usage nn.init.trunc_normal_(nn.Linear(4, 8).weight, 0, 0.02)
 function init.trunc_normal_(t, mean, std, low, high, options)
   local name <const> = "trunc_normal_"
@@ -256,6 +267,7 @@ end
 
 --- Ones on the diagonal, zeros elsewhere: a linear layer that gives its input.
 -- @param t tensor [out in]
+-- @return t
 -- @usage nn.init.eye_(nn.Linear(2, 2).weight) --> 1 0 0 1
 function init.eye_(t)
   want_matrix("eye_", t)
@@ -268,6 +280,7 @@ end
 -- @param t tensor [out in k], [out in k k] or [out in k k k]
 -- @tparam[opt=1] integer groups of output channels, each of which starts from
 -- the first input channel
+-- @return t
 -- @raise when groups do not divide the output channels
 -- @usage nn.init.dirac_(nn.Conv1d(1, 1, 3).weight) --> 0 1 0
 function init.dirac_(t, groups)
@@ -304,6 +317,8 @@ end
 -- @param t float tensor [out ..]; dimensions behind the first count as one
 -- @tparam[opt] table options `gain`, 1 by default, times the matrix;
 -- `generator`
+-- @return t
+-- @raise when t has less than 2 dimensions
 -- @usage nn.init.orthogonal_(nn.RNNCell(4, 8).weight_hh)
 function init.orthogonal_(t, options)
   local o = with_gain("orthogonal_", options, GAIN)
@@ -331,6 +346,7 @@ end
 -- @tparam number sparsity the share of zeros, from 0 to 1
 -- @tparam[opt=0.01] number std
 -- @tparam[opt] table options `generator`
+-- @return t
 -- @usage nn.init.sparse_(nn.Linear(4, 10).weight, 0.9)
 function init.sparse_(t, sparsity, std, options)
   want_matrix("sparse_", t)

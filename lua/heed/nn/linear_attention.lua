@@ -88,6 +88,7 @@ end
 -- weights, in quadratic time, and keeps them in `attention_weights`
 -- @return tensor like x
 -- @return with `need_weights`, the weights [B H T T], with `plain` [B T T]
+-- @raise when x does not end in [T embed_dim], and for a mask with `plain`
 -- @usage
 -- local layer = nn.LinearAttention(16, 4)
 -- local y = layer(heed.randn(2, 5, 16), {causal = true})

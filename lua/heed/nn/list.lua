@@ -20,7 +20,7 @@ List.__index = List.make_index(List)
 --- Goes through positions and parts, as `ipairs`.
 function List.__pairs(self) return ipairs(self) end
 
---- Returns a part as it is to be kept, or raises. Every class has its own.
+-- Returns a part as it is to be kept, or raises. Every class has its own.
 -- @param part what is put into the list
 -- @tparam integer i its position
 function List:check_part(part, i) -- luacheck: ignore self i
@@ -28,7 +28,7 @@ function List:check_part(part, i) -- luacheck: ignore self i
 end
 
 --- Adds a part at the end.
--- @param part
+-- @param part a module (a parameter, in a list of these)
 -- @return the list
 -- @usage local net = nn.Sequential(nn.Linear(2, 2)):append(nn.ReLU())
 function List:append(part)
@@ -52,7 +52,7 @@ end
 --- Puts a part in front of the one at a position; at `#list + 1`, or -1, at the
 -- end.
 -- @tparam integer i position
--- @param part
+-- @param part a module (a parameter, in a list of these)
 -- @return the list
 -- @raise when there is no such position
 -- @usage local net = nn.Sequential(nn.Linear(2, 2)):insert(1, nn.ReLU())

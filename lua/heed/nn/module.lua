@@ -74,6 +74,7 @@ setmetatable(Module, is_class)
 function Module:init() end -- luacheck: ignore self
 
 --- What calling the module computes. Every class has its own.
+-- @raise for a class that has none
 -- @usage
 -- local Twice = nn.Module:extend("Twice")
 -- function Twice:forward(x) return x * 2 end
@@ -267,6 +268,7 @@ local FLOATS <const> = {
 -- computes and returns float32, and optimisers refuse it.
 -- @tparam string dtype of floats
 -- @return the module
+-- @raise when dtype is no float
 -- @usage net:to("float64")
 function Module:to(dtype)
   if not FLOATS[dtype] then

@@ -6,8 +6,8 @@ local tree = require "heed.nn.tree"
 
 local ModuleList = List:extend("ModuleList")
 
---- Makes a list; `list[i]` is its i-th module, `#list` their number. See
--- list.lua for `append`, `insert`, `remove` and `slice`.
+--- Makes a list; `list[i]` is its i-th module, `#list` their number.
+-- `append`, `insert`, `remove` and `slice` change it.
 -- @function ModuleList
 -- @tparam[opt] table modules
 -- @usage self.layers = nn.ModuleList {nn.Linear(4, 4), nn.Linear(4, 4)}

@@ -65,6 +65,7 @@ local function read_rotary(self, rotary)
 end
 
 --- Makes a layer.
+-- PyTorch's spelling, `nn.MultiheadAttention`, is the same class.
 -- @function MultiHeadAttention
 -- @tparam integer embed_dim width of queries and result; a multiple of
 -- num_heads
@@ -289,6 +290,9 @@ end
 -- holds keys and values of its first call instead
 -- @return tensor [B T E]
 -- @return with `need_weights`, the weights [B T S], or [B H T S] of every head
+-- @raise when widths or lengths do not fit, and where options contradict each
+-- other: `alibi` and added keys, `valid_lens` and a cache with lengths of its
+-- own, `rotary` and `static_kv`
 -- @usage
 -- local layer, x = nn.MultiHeadAttention(16, 4), heed.randn(2, 5, 16)
 -- local y, w = layer(x, {causal = true, need_weights = true})

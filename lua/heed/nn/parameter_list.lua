@@ -6,8 +6,8 @@ local parameter = require "heed.nn.parameter"
 
 local ParameterList = List:extend("ParameterList")
 
---- Makes a list; `list[i]` is its i-th parameter, `#list` their number. See
--- list.lua for `append`, `insert`, `remove` and `slice`.
+--- Makes a list; `list[i]` is its i-th parameter, `#list` their number.
+-- `append`, `insert`, `remove` and `slice` change it, as those of `ModuleList`.
 -- @function ParameterList
 -- @tparam[opt] table tensors floats; one that is no parameter yet becomes one,
 -- as by `nn.Parameter`

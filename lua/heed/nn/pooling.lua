@@ -36,6 +36,8 @@ local INDICES <const> = {return_indices = false}
 -- `ceil_mode`, `return_indices`; see `F.max_pool2d`. `MaxPool1d` is the same
 -- for lines
 -- @usage local y = nn.MaxPool2d(2)(heed.randn(2, 3, 4, 4)) -- [2 3 2 2]
+-- @usage
+-- local y = nn.MaxPool1d(2)(heed.tensor {{3.0, 1.0, 2.0, 5.0}}) --> 3 5
 
 --- The mean of each window.
 -- @function AvgPool2d
@@ -45,12 +47,17 @@ local INDICES <const> = {return_indices = false}
 -- the same for lines
 -- @usage local layer = nn.AvgPool2d(3, {stride = 1, padding = 1})
 -- local y = layer(heed.randn(2, 3, 4, 4)) -- [2 3 4 4]
+-- @usage
+-- local y = nn.AvgPool1d(2)(heed.tensor {{3.0, 1.0, 2.0, 5.0}}) --> 2 3.5
 
 --- The mean of each of `size` even parts.
 -- @function AdaptiveAvgPool2d
 -- @param size an integer or {down, across}; `AdaptiveAvgPool1d` is the same
 -- for lines
 -- @usage local y = nn.AdaptiveAvgPool2d(1)(heed.randn(2, 3, 7, 5)) -- [2 3 1 1]
+-- @usage
+-- local x = heed.tensor {{3.0, 1.0, 2.0, 5.0}}
+-- return nn.AdaptiveAvgPool1d(2)(x) --> 2 3.5
 
 --- The largest element of each of `size` even parts.
 -- @function AdaptiveMaxPool2d
@@ -58,6 +65,9 @@ local INDICES <const> = {return_indices = false}
 -- @tparam[opt] table options `return_indices`; `AdaptiveMaxPool1d` is the same
 -- for lines
 -- @usage local y = nn.AdaptiveMaxPool2d(1)(heed.randn(2, 3, 7, 5)) -- [2 3 1 1]
+-- @usage
+-- local x = heed.tensor {{3.0, 1.0, 2.0, 5.0}}
+-- return nn.AdaptiveMaxPool1d(2)(x) --> 3 5
 for ndim = 1, 2 do
   local d <const> = ndim .. "d"
   define("MaxPool" .. d, "kernel", functional["max_pool" .. d], ndim,
@@ -78,6 +88,10 @@ end
 -- @usage local pool = nn.MaxPool2d(2, {return_indices = true})
 -- local y, index = pool(heed.randn(2, 3, 4, 4))
 -- local x = nn.MaxUnpool2d(2)(y, index) -- [2 3 4 4]
+-- @usage
+-- local pool = nn.MaxPool1d(2, {return_indices = true})
+-- local y, index = pool(heed.tensor {{3.0, 1.0, 2.0, 5.0}})
+-- local x = nn.MaxUnpool1d(2)(y, index) --> 3 0 0 5
 for ndim = 1, 2 do
   local name <const> = ("MaxUnpool%dd"):format(ndim)
   local unpool <const> = functional[("max_unpool%dd"):format(ndim)]

@@ -29,6 +29,7 @@ local OPTIONS <const> = {
 -- @tparam[opt] table options `num_buckets`, 32 by default; `max_distance`, 128
 -- by default; `bidirectional`, true by default, `false` for a decoder;
 -- `generator`
+-- @raise when num_buckets is not a multiple of 4 (2 without `bidirectional`)
 -- @usage
 -- local attention = nn.MultiHeadAttention(16, 4)
 -- local relative, x = nn.RelativePositionBias(4), heed.randn(2, 5, 16)

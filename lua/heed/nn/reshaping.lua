@@ -105,8 +105,25 @@ end
 -- @function ZeroPad2d
 -- @param padding an integer for all sides, or a list
 -- @tparam[opt] number value of `ConstantPad1d` and `ConstantPad2d`
+-- @raise when a list has not 2 numbers a dimension
+-- @usage local y = nn.ZeroPad1d(1)(heed.tensor {{1, 2}}) --> 0 1 2 0
+-- @usage
+-- local y = nn.ConstantPad1d({2, 0}, 9)(heed.tensor {{1, 2}}) --> 9 9 1 2
+-- @usage
+-- local y = nn.ReflectionPad1d(1)(heed.tensor {{1, 2, 3}}) --> 2 1 2 3 2
+-- @usage local y = nn.ReplicationPad1d(1)(heed.tensor {{1, 2}}) --> 1 1 2 2
+-- @usage local y = nn.CircularPad1d(1)(heed.tensor {{1, 2, 3}}) --> 3 1 2 3 1
+-- @usage local y = nn.ZeroPad2d(1)(heed.randn(2, 3, 4, 5)) -- [2 3 6 7]
+-- @usage
+-- local y = nn.ConstantPad2d({0, 0, 1, 0}, 9)(heed.tensor {{{1, 2}}})
+-- --> 9 9 1 2
 -- @usage local pad = nn.ReflectionPad2d {1, 1, 2, 2}
 -- local y = pad(heed.randn(2, 3, 4, 5)) -- [2 3 8 7]
+-- @usage
+-- local y = nn.ReplicationPad2d {0, 0, 0, 1}(heed.tensor {{{1, 2}}})
+-- --> 1 2 1 2
+-- @usage
+-- local y = nn.CircularPad2d {1, 0, 0, 0}(heed.tensor {{{1, 2}}}) --> 2 1 2
 for ndim = 1, 2 do
   local d <const> = ndim .. "d"
   padding_layer("ZeroPad" .. d, ndim, "constant")
@@ -158,6 +175,7 @@ end
 -- @function PixelShuffle
 -- @tparam integer factor see `F.pixel_shuffle`
 -- @usage local y = nn.PixelShuffle(2)(heed.randn(2, 12, 4, 5)) -- [2 3 8 10]
+-- @usage local y = nn.PixelUnshuffle(2)(heed.randn(2, 3, 8, 10)) -- [2 12 4 5]
 pixels("PixelShuffle", functional.pixel_shuffle)
 pixels("PixelUnshuffle", functional.pixel_unshuffle)
 

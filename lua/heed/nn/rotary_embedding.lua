@@ -86,6 +86,7 @@ end
 -- neighbours; `scaling`: a number that positions are divided by, or
 -- `{type = "linear", factor =}`, `{type = "ntk", factor =}`,
 -- `{type = "llama3", factor = 8, low = 1, high = 4, length = 8192}`
+-- @raise when dim is odd, or style or scaling is none of these
 -- @usage local y = nn.RotaryEmbedding(8)(heed.randn(2, 4, 5, 8)) -- [2 4 5 8]
 function RotaryEmbedding:init(dim, options)
   local o <const> = check.options(NAME, options, OPTIONS)
@@ -116,6 +117,7 @@ end
 -- default, or an int64 tensor [B], one number a sequence of x [B .. T D];
 -- `positions`: int64 tensor [T] or [B T], from 1
 -- @return tensor like x
+-- @raise when D is less than dim, or offset or positions do not fit x
 -- @usage
 -- local q = heed.randn(2, 4, 1, 8) -- the sixth step
 -- local turned = nn.RotaryEmbedding(8)(q, {offset = 5})

@@ -7,8 +7,8 @@ local tree = require "heed.nn.tree"
 
 local Sequential = List:extend("Sequential")
 
---- Makes a chain; `chain[i]` is its i-th part, `#chain` their number. See
--- list.lua for `append`, `insert`, `remove` and `slice`.
+--- Makes a chain; `chain[i]` is its i-th part, `#chain` their number.
+-- `append`, `insert`, `remove` and `slice` change it, as those of `ModuleList`.
 -- @function Sequential
 -- @param ... modules or functions of one argument, or one list of them
 -- @usage local net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))

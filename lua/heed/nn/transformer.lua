@@ -61,6 +61,7 @@ end
 -- source is `src_key_mask` and `memory_key_mask`, or `..._valid_lens`);
 -- `causal`, short for `tgt_causal`; `cache`; `need_weights`
 -- @return tensor like tgt
+-- @raise when widths or batches do not fit
 -- @usage
 -- local model = nn.Transformer(16, 4, {num_encoder_layers = 1,
 --   num_decoder_layers = 1, dim_feedforward = 32})

@@ -92,7 +92,11 @@ local Decoder = Module:extend("TransformerDecoder")
 -- @param layer module that is copied num_layers times
 -- @tparam integer num_layers
 -- @tparam[opt] table options `norm`: module for the result
--- @usage nn.TransformerDecoder(nn.TransformerDecoderLayer(16, 4), 2)
+-- @raise when layer is no module
+-- @usage
+-- local decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(16, 4), 2)
+-- local x, memory = heed.randn(2, 5, 16), heed.randn(2, 6, 16)
+-- return decoder(x, memory, {causal = true}) --> shape (2, 5, 16)
 function Decoder:init(layer, num_layers, options)
   local o = check.options("TransformerDecoder", options, {norm = check.NONE})
   if not tree.is_module(layer) then

@@ -78,7 +78,11 @@ local Encoder = Module:extend("TransformerEncoder")
 -- @param layer module that is copied num_layers times
 -- @tparam integer num_layers
 -- @tparam[opt] table options `norm`: module for the result
--- @usage nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4), 2)
+-- @raise when layer is no module
+-- @usage
+-- local encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4), 2)
+-- local x = heed.randn(2, 5, 16)
+-- return encoder(x, {valid_lens = {3, 5}}) --> shape (2, 5, 16)
 function Encoder:init(layer, num_layers, options)
   local o = check.options("TransformerEncoder", options, {norm = check.NONE})
   if not tree.is_module(layer) then

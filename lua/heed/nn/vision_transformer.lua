@@ -100,6 +100,7 @@ end
 -- @tparam[opt] table options `need_weights`: the attention of each layer keeps
 -- its weights in `attention_weights`
 -- @return the scores of the classes, tensor [B num_classes]
+-- @raise when x is not [B in_channels H W] of image_size
 -- @usage
 -- local model = nn.VisionTransformer {image_size = 8, patch_size = 4,
 --   num_classes = 10, d_model = 16, nhead = 2, num_layers = 1}

@@ -47,6 +47,10 @@ end
 
 --- Takes the weights of now into the average; the first time they are the
 -- average.
+-- @usage
+-- local w = heed.ones({2}, {requires_grad = true})
+-- local average = optim.ExponentialMovingAverage({w}, {decay = 0.9})
+-- average:update() -- behind each optimizer:step()
 function Average:update()
   local n = #self.params
   if self.count == 0 then
@@ -61,6 +65,14 @@ function Average:update()
 end
 
 --- Writes the averages into the parameters.
+-- @usage
+-- local w = heed.ones({1}, {requires_grad = true})
+-- local average = optim.StochasticWeightAverage {w}
+-- average:update()
+-- heed.no_grad(w.fill_, w, 3)
+-- average:update()
+-- average:copy_to()
+-- return w --> 2
 function Average:copy_to() copy_all(self.params, self.averages) end
 
 --- Runs a function with the averages in the place of the parameters, which come
@@ -84,6 +96,10 @@ end
 
 --- Count and averages, for saving. Tensors share memory with the average's.
 -- @treturn table `settings`: `count`; `tensors`: by their number, as text
+-- @usage
+-- local average = optim.ExponentialMovingAverage(net:parameters())
+-- average:update()
+-- return average:state_dict().settings.count --> 1
 function Average:state_dict()
   local tensors = {}
   for i, t in ipairs(self.averages) do tensors[tostring(i)] = t end
@@ -92,6 +108,11 @@ end
 
 --- Takes over count and averages, as copies. Nothing is changed when it raises.
 -- @tparam table state from `state_dict` of an average of as many tensors
+-- @raise when the state has other tensors
+-- @usage
+-- local average = optim.ExponentialMovingAverage(net:parameters())
+-- average:update()
+-- average:load_state_dict(average:state_dict())
 function Average:load_state_dict(state)
   local name <const> = "load_state_dict"
   check.kind(name, "state", state, "table")

@@ -31,6 +31,7 @@ local OPTIONS <const> = {error_if_nonfinite = false}
 -- @tparam[opt] table options `error_if_nonfinite`: raises when the norm is NaN
 -- or infinite
 -- @treturn number norm of all gradients before scaling
+-- @raise when norm_type is not above 0, and see `error_if_nonfinite`
 -- @usage local norm = optim.clip_grad_norm_(net:parameters(), 1.0)
 function clip.clip_grad_norm_(params, max_norm, norm_type, options)
   local name <const> = "clip_grad_norm_"

@@ -9,6 +9,8 @@ local decay = {}
 -- @param optimizer the optimiser whose learning rates it sets
 -- @param factor function of the step, counted from 0, or a list of them, one a
 -- group
+-- @treturn Schedule whose `step` follows that of the optimiser
+-- @raise when a list has not one function for each group
 -- @usage optim.LambdaLR(optimizer, function(t) return 0.95 ^ t end)
 function decay.LambdaLR(optimizer, factor)
   local n = #Schedule.groups_of("LambdaLR", optimizer)
@@ -29,6 +31,7 @@ end
 -- @param optimizer the optimiser whose learning rates it sets
 -- @tparam integer step_size
 -- @tparam[opt] table options `gamma`, 0.1 by default
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @usage optim.StepLR(optimizer, 30, {gamma = 0.5})
 function decay.StepLR(optimizer, step_size, options)
   check.integer("StepLR", "step_size", step_size, 1)
@@ -56,6 +59,7 @@ end
 -- @tparam table milestones steps in growing order; one that is there twice
 -- counts twice
 -- @tparam[opt] table options `gamma`, 0.1 by default
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @usage optim.MultiStepLR(optimizer, {30, 80}, {gamma = 0.5})
 function decay.MultiStepLR(optimizer, milestones, options)
   check_milestones("MultiStepLR", milestones)
@@ -73,6 +77,7 @@ end
 --- Times gamma after every step.
 -- @param optimizer the optimiser whose learning rates it sets
 -- @tparam number gamma
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @usage optim.ExponentialLR(optimizer, 0.95)
 function decay.ExponentialLR(optimizer, gamma)
   check.number("ExponentialLR", "gamma", gamma)
@@ -84,6 +89,7 @@ end
 --- A part of the first rate for `total_iters` steps, then all of it.
 -- @param optimizer the optimiser whose learning rates it sets
 -- @tparam[opt] table options `factor`, 1/3 by default; `total_iters`, 5
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @usage optim.ConstantLR(optimizer, {factor = 0.5, total_iters = 4})
 function decay.ConstantLR(optimizer, options)
   local name <const> = "ConstantLR"
@@ -100,6 +106,8 @@ end
 -- @param optimizer the optimiser whose learning rates it sets
 -- @tparam[opt] table options `start_factor`, 1/3 by default; `end_factor`, 1;
 -- `total_iters`, 5
+-- @treturn Schedule whose `step` follows that of the optimiser
+-- @raise when start_factor is 0, or a factor is not within 0 .. 1
 -- @usage optim.LinearLR(optimizer, {start_factor = 0.1, total_iters = 100})
 function decay.LinearLR(optimizer, options)
   local name <const> = "LinearLR"
@@ -120,6 +128,7 @@ end
 --- base * (1 - t / total_iters)^power, then 0.
 -- @param optimizer the optimiser whose learning rates it sets
 -- @tparam[opt] table options `total_iters`, 5 by default; `power`, 1
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @usage optim.PolynomialLR(optimizer, {total_iters = 1000, power = 2})
 function decay.PolynomialLR(optimizer, options)
   local name <const> = "PolynomialLR"
@@ -137,6 +146,7 @@ end
 -- @param optimizer the optimiser whose learning rates it sets
 -- @tparam integer T_max
 -- @tparam[opt] table options `eta_min`, 0 by default
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @usage optim.CosineAnnealingLR(optimizer, 100, {eta_min = 1e-5})
 function decay.CosineAnnealingLR(optimizer, T_max, options)
   check.integer("CosineAnnealingLR", "T_max", T_max, 1)
@@ -167,6 +177,7 @@ end
 -- @tparam integer T_0 steps of the first round
 -- @tparam[opt] table options `T_mult`, 1 by default: how many times longer each
 -- round is than the one before, an integer; `eta_min`, 0
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @usage optim.CosineAnnealingWarmRestarts(optimizer, 10, {T_mult = 2})
 function decay.CosineAnnealingWarmRestarts(optimizer, T_0, options)
   local name <const> = "CosineAnnealingWarmRestarts"

@@ -25,6 +25,9 @@ end
 -- @param optimizer the optimiser whose learning rates it sets
 -- @tparam table schedules list, all of this optimiser
 -- @tparam table milestones steps at which the second one begins, the third ...
+-- @treturn Schedule whose `step` follows that of the optimiser
+-- @raise when a schedule is of another optimiser, or milestones do not stand
+-- between the schedules in growing order
 -- @usage
 -- local warmup = optim.LinearLR(optimizer, {start_factor = 0.1})
 -- local cosine = optim.CosineAnnealingLR(optimizer, 100)
@@ -53,6 +56,7 @@ end
 --- All schedules at once: each takes the rate that the one before it gives as
 -- its first rate, so that factors multiply.
 -- @tparam table schedules list, all of one optimiser
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @usage
 -- local warmup = optim.ConstantLR(optimizer, {factor = 0.1})
 -- optim.ChainedScheduler {warmup, optim.ExponentialLR(optimizer, 0.9)}

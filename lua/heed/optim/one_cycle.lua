@@ -104,6 +104,7 @@ local one_cycle = {}
 -- has one, goes from `max_momentum`, 0.95, down to `base_momentum`, 0.85, and
 -- back (numbers or lists); `three_phase`, false: goes down to the first rate as
 -- it went up, and then to the last
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @raise when `step()` is called more than `total_steps` times; the last of
 -- these, for which there is no step any more, leaves the last rate
 -- @usage optim.OneCycleLR(optimizer, {max_lr = 0.1, total_steps = 1000})

@@ -115,6 +115,11 @@ end
 -- @tparam table group `params` and settings
 -- @tparam[opt] table settings for what the group leaves out; the class's
 -- defaults by default
+-- @raise for a parameter that is there already, and for unknown settings
+-- @usage
+-- local body, head = nn.Linear(4, 8), nn.Linear(8, 2)
+-- local optimizer = optim.SGD(body:parameters(), {lr = 0.1})
+-- optimizer:add_group {params = head:parameters(), lr = 1.0}
 function Optimizer:add_group(group, settings)
   local name = self.__name
   check.kind(name, "group", group, "table")
@@ -145,6 +150,12 @@ function Optimizer:add_group(group, settings)
 end
 
 --- Forgets the gradients of all parameters.
+-- @usage
+-- local w = heed.ones({2}, {requires_grad = true})
+-- local optimizer = optim.SGD({w}, {lr = 0.1})
+-- w:sum():backward()
+-- optimizer:zero_grad() -- before the next backward, which would add to it
+-- assert(w.grad == nil or w.grad:eq(0):all():item())
 function Optimizer:zero_grad()
   for _, group in ipairs(self.groups) do
     for _, p in ipairs(group.params) do p.grad = nil end
@@ -195,6 +206,12 @@ end
 
 --- Changes every parameter that has a gradient; the others keep their state. A
 -- schedule of the rate takes its step after this one.
+-- @usage
+-- local w = heed.ones({2}, {requires_grad = true})
+-- local optimizer = optim.SGD({w}, {lr = 0.1})
+-- w:sum():backward()
+-- optimizer:step()
+-- return w --> 0.9 0.9
 function Optimizer:step()
   local _ <close> = core.no_grad()
   for _, group in ipairs(self.groups) do
@@ -311,6 +328,10 @@ end
 -- raises.
 -- @tparam table state from `state_dict` of an optimiser of this kind, with as
 -- many parameters
+-- @raise when the state is of another kind of optimiser, or other sizes
+-- @usage
+-- local saved = optimizer:state_dict()
+-- optimizer:load_state_dict(saved)
 function Optimizer:load_state_dict(state)
   check.kind(LOAD, "state", state, "table")
   check.kind(LOAD, "settings", state.settings, "table")

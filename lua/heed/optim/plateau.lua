@@ -44,6 +44,11 @@ end
 --- Takes a value, and lowers the rates when there was no better one for longer
 -- than `patience` steps.
 -- @param metric number, or tensor of one element; NaN is not better
+-- @raise when metric is no number
+-- @usage
+-- local schedule = optim.ReduceLROnPlateau(optimizer, {patience = 0})
+-- schedule:step(0.5) -- once an epoch, with the loss of the validation
+-- schedule:step(0.6) -- worse: the rates fall to a tenth
 function Plateau:step(metric)
   if check.is_tensor(metric) then metric = metric:item() end
   if type(metric) ~= "number" then
@@ -70,6 +75,10 @@ local STATE <const> = {"best", "num_bad_epochs", "cooldown_counter"}
 
 --- Where the schedule stands, for saving; the rates are the optimiser's.
 -- @treturn table numbers only; `best` is nil before the first step
+-- @usage
+-- local schedule = optim.ReduceLROnPlateau(optimizer)
+-- schedule:step(0.5)
+-- return schedule:state_dict().best --> 0.5
 function Plateau:state_dict()
   local state = {}
   for _, key in ipairs(STATE) do state[key] = self[key] end
@@ -78,6 +87,10 @@ end
 
 --- Goes on from where another one stood.
 -- @tparam table state from `state_dict`
+-- @usage
+-- local schedule = optim.ReduceLROnPlateau(optimizer)
+-- schedule:step(0.5)
+-- schedule:load_state_dict(schedule:state_dict())
 function Plateau:load_state_dict(state)
   local name <const> = "load_state_dict"
   check.kind(name, "state", state, "table")
@@ -98,6 +111,8 @@ local plateau = {}
 -- with `threshold_mode` `"rel"` (default) or as such with `"abs"`; `cooldown`,
 -- 0: steps after a fall that do not count; `min_lr`, 0: a number or a list, one
 -- a group; `eps`, 1e-8: smaller changes of a rate are not made
+-- @treturn Schedule whose `step` follows that of the optimiser
+-- @raise when factor is not below 1, or a word is none of these
 -- @usage
 -- local schedule = optim.ReduceLROnPlateau(optimizer, {patience = 2})
 -- schedule:step(0.7)

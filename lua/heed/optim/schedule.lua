@@ -74,6 +74,11 @@ end
 --- Sets the rates of the next step.
 -- @tparam[opt] number t step to go to instead, counted from 0; need not be
 -- whole (`CosineAnnealingWarmRestarts` within an epoch)
+-- @usage
+-- local schedule = optim.StepLR(optim.SGD({heed.ones(1)}, {lr = 0.8}), 1,
+--   {gamma = 0.5})
+-- schedule:step() -- behind optimizer:step()
+-- return schedule:get_last_lr() --> 0.4
 function Schedule:step(t)
   if t ~= nil then check.number(self.name, "t", t, 0) end
   set(self, t or self.t + 1)
@@ -81,6 +86,10 @@ end
 
 --- The rates in use, one a group.
 -- @treturn table list of numbers
+-- @usage
+-- local optimizer = optim.SGD({heed.ones(1)}, {lr = 0.8})
+-- local schedule = optim.ExponentialLR(optimizer, 0.5)
+-- return schedule:get_last_lr() --> 0.8
 function Schedule:get_last_lr()
   local rates = {}
   for g, group in ipairs(self.optimizer.groups) do rates[g] = group.lr end
@@ -89,12 +98,20 @@ end
 
 --- Where the schedule stands, for saving.
 -- @treturn table numbers and lists only
+-- @usage
+-- local schedule = optim.ExponentialLR(optimizer, 0.5)
+-- local saved = schedule:state_dict()
 function Schedule:state_dict()
   return {t = self.t, base = table.move(self.base, 1, #self.base, 1, {})}
 end
 
 --- Goes on from where another one stood, and sets the rates.
 -- @tparam table state from `state_dict`
+-- @usage
+-- local schedule = optim.ExponentialLR(optimizer, 0.5)
+-- local saved = schedule:state_dict()
+-- schedule:step()
+-- schedule:load_state_dict(saved) -- back at the first step
 function Schedule:load_state_dict(state)
   check.kind("load_state_dict", "state", state, "table")
   local base = check.kind("load_state_dict", "base", state.base, "table")

@@ -10,6 +10,7 @@ local schedules = {}
 -- base * min(s / warmup, sqrt(warmup / s)) in step s, counted from 1.
 -- @param optimizer the optimiser whose learning rates it sets
 -- @tparam integer warmup
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @usage optim.WarmupInverseSqrtLR(optimizer, 400)
 function schedules.WarmupInverseSqrtLR(optimizer, warmup)
   check.integer("WarmupInverseSqrtLR", "warmup", warmup, 1)
@@ -24,6 +25,7 @@ end
 -- @param optimizer the optimiser whose learning rates it sets
 -- @tparam integer warmup
 -- @tparam integer total
+-- @treturn Schedule whose `step` follows that of the optimiser
 -- @usage optim.WarmupLinearLR(optimizer, 100, 1000)
 function schedules.WarmupLinearLR(optimizer, warmup, total)
   check.integer("WarmupLinearLR", "warmup", warmup, 0)

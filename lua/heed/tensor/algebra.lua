@@ -57,6 +57,7 @@ end
 -- @param a tensor
 -- @param b tensor; the one with fewer dimensions gets ones in front
 -- @return tensor whose sizes are the products of those of a and b
+-- @raise when a or b has more than 4 dimensions
 -- @usage heed.tensor {1, 10}:kron(heed.tensor {1, 2}) --> 1 2 10 20
 function algebra.kron(a, b)
   check.tensor("kron", "a", a)

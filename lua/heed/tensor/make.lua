@@ -200,7 +200,13 @@ end
 -- @function float
 -- @param x tensor
 -- @return tensor of the shape of x; a view of it when the dtype is right
--- @usage heed.tensor {1, 2}:float()
+-- @usage heed.tensor {1, 2}:float().dtype --> float32
+-- @usage heed.tensor {1.5, 0}:bool() --> true false
+-- @usage heed.tensor {1.5, 2}:int() --> 1 2
+-- @usage heed.tensor {1.5, 2}:long().dtype --> int64
+-- @usage heed.tensor {1, 2}:half().dtype --> float16
+-- @usage heed.tensor {1, 2}:bfloat16().dtype --> bfloat16
+-- @usage heed.tensor {1, 2}:double().dtype --> float64
 for name, dtype in pairs {
   bool = "bool", int = "int32", long = "int64", half = "float16",
   bfloat16 = "bfloat16", float = "float32", double = "float64",

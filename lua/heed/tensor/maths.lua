@@ -28,6 +28,7 @@ end
 -- @param x tensor
 -- @param min number or tensor
 -- @return tensor of the broadcast shape
+-- @raise without a bound
 -- @usage heed.tensor{-1, 2}:clamp_min(0) --> 0 2
 function maths.clamp_min(x, min)
   if min == nil then check.fail("clamp_min: min is missing") end
@@ -38,6 +39,7 @@ end
 -- @param x tensor
 -- @param max number or tensor
 -- @return tensor of the broadcast shape
+-- @raise without a bound
 -- @usage heed.tensor{-1, 2}:clamp_max(0) --> -1 0
 function maths.clamp_max(x, max)
   if max == nil then check.fail("clamp_max: max is missing") end

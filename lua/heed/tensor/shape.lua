@@ -223,7 +223,7 @@ end
 --- x with dimensions moved to other places; the others keep their order.
 -- @param x tensor
 -- @param source a dimension or a list
--- @param target where they stand in the result
+-- @param target where they stand in the result, an integer or a list too
 -- @return view of x
 -- @raise when a dimension is out of range or given twice
 -- @usage heed.ones(2, 3, 4):movedim(1, -1) --> shape (3, 4, 2)
@@ -274,7 +274,8 @@ end
 -- in at the other.
 -- @param x tensor
 -- @param shifts by how many places, towards the end: an integer or a list
--- @param dims the dimension of each; without it all elements are one row
+-- @param dims the dimension of each, an integer or a list; without it all
+-- elements are one row
 -- @return tensor like x, a copy
 -- @raise when there are not as many shifts as dims
 -- @usage heed.arange(5):roll(2) --> 4 5 1 2 3

@@ -181,7 +181,7 @@ end
 --- The values below which a part q of the elements lie; NaN where there is one.
 -- @param x float tensor
 -- @param q number from 0 to 1, or a list or tensor (m) of them
--- @param[opt] dim dimension; all by default
+-- @tparam[opt] integer dim dimension; all by default
 -- @tparam[opt=false] boolean keepdim keep the reduced dimensions with size 1
 -- @tparam[opt="linear"] string interpolation between two elements: `"linear"`,
 -- `"lower"`, `"higher"`, `"midpoint"`, `"nearest"`
@@ -195,7 +195,7 @@ end
 --- As `quantile`, of the elements that are not NaN; NaN where there are none.
 -- @param x float tensor
 -- @param q number from 0 to 1, or a list or tensor (m) of them
--- @param[opt] dim dimension; all by default
+-- @tparam[opt] integer dim dimension; all by default
 -- @tparam[opt=false] boolean keepdim keep the reduced dimensions with size 1
 -- @tparam[opt="linear"] string interpolation as for `quantile`
 -- @return tensor without the reduced dimension; for several q with m in front

@@ -38,7 +38,7 @@ local testing = {}
 -- float64; integers and booleans must be equal. With one of the two the other
 -- is 0.
 -- @param got a tensor, a nested list, a number, or a table of tensors
--- @param want the same
+-- @param want tensors in the same form
 -- @tparam[opt] table options `rtol`, `atol`; `equal_nan`: NaN in one place is
 -- equal (false); `check_dtype` (true); `shown`: how many differences the
 -- message lists (5)
@@ -205,7 +205,7 @@ function testing.property(fn, generators, options)
 end
 
 --- Leaves the example of a property out unless a condition holds.
--- @param holds nil or false leaves the example out
+-- @param holds any value: nil or false leaves the example out
 -- @raise what the property understands, when it does not
 -- @usage local testing = heed.testing
 -- testing.property(function(a, b)

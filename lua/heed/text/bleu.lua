@@ -208,6 +208,7 @@ end
 --- Adds texts.
 -- @tparam {string,...} hypotheses not tokenised
 -- @tparam {{string,...},...} references for each hypothesis one or more
+-- @raise when the lists differ in length, or hold something else
 -- @usage
 -- local bleu = heed.metrics.BLEU()
 -- bleu:update({"A cat sat here."}, {{"A cat sat here.", "There sat a cat."}})

@@ -188,6 +188,7 @@ end
 --- Adds texts.
 -- @tparam {string,...} hypotheses not tokenised
 -- @tparam {{string,...},...} references for each hypothesis one or more
+-- @raise when the lists differ in length, or hold something else, or no UTF-8
 -- @usage
 -- local chrf = heed.metrics.CHRF()
 -- chrf:update({"A cat sat here."}, {{"A cat sat here.", "There sat a cat."}})

@@ -48,6 +48,16 @@ end
 --- Writes the checkpoint now. Between the batches of one step (`accumulate`)
 -- there is nothing whole to write, and it is an error.
 -- @raise without the option `checkpoint`
+-- @usage
+-- local layer, path = heed.nn.Linear(2, 1), os.tmpname()
+-- os.remove(path) -- it would go on from there
+-- heed.train.fit {
+--   model = layer, data = {heed.randn(8, 2)}, epochs = 1, progress = false,
+--   optimizer = heed.optim.SGD(layer:parameters(), {lr = 0.1}),
+--   loss = function(model, x) return model(x):pow(2):mean() end,
+--   checkpoint = path, on_step = function(run) run:save() end,
+-- }
+-- os.remove(path)
 function Run:save()
   local path = self.options.checkpoint
   if not path then fail("save needs the option checkpoint") end
@@ -194,6 +204,15 @@ end
 --- Ends the run behind the step or the epoch that is at work. With a
 -- checkpoint, the next run goes on from there.
 -- @tparam[opt] string reason kept in `run.stopped`
+-- @usage
+-- local layer = heed.nn.Linear(2, 1)
+-- local run = heed.train.fit {
+--   model = layer, data = {heed.randn(8, 2)}, epochs = 9, progress = false,
+--   optimizer = heed.optim.SGD(layer:parameters(), {lr = 0.1}),
+--   loss = function(model, x) return model(x):pow(2):mean() end,
+--   on_epoch = function(run) if run.epoch == 2 then run:stop "enough" end end,
+-- }
+-- return run.stopped --> enough
 function Run:stop(reason) self.stopped = reason or "stop" end
 
 local function new_run(options)
