@@ -12,6 +12,7 @@
 -- `testing`, `autograd`, `linalg` and the function `einsum` load when they are
 -- first used.
 
+require "heed.room"
 local core = require "heed.core"
 
 -- Errors point at the first line outside of this folder.

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/point.h"
+
 static _Thread_local char message[1024];
 
 const char *heed_error(void) { return message; }
@@ -12,7 +14,9 @@ const char *heed_error(void) { return message; }
 bool heed_fail(const char *format, ...) {
   va_list args;
   va_start(args, format);
+  locale_t was = heed_point_begin();
   vsnprintf(message, sizeof message, format, args);
+  heed_point_end(was);
   va_end(args);
   return false;
 }

@@ -118,9 +118,7 @@ static block *after(block *b) {
   return b->last ? NULL : (block *)((char *)(b + 1) + b->size);
 }
 
-static block *segment_new(size_t size) {
-  size_t bytes = round_up(size + sizeof(block), HUGE);
-  if (bytes < SEGMENT) bytes = SEGMENT;
+static block *segment_of(size_t bytes) {
   /* one huge page more than needed, to cut an aligned piece out of it */
   char *map = mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -133,6 +131,13 @@ static block *segment_new(size_t size) {
   *b = (block){.size = bytes - sizeof(block), .segment = bytes, .last = true};
   stats.reserved += bytes;
   return b;
+}
+
+static block *segment_new(size_t size) {
+  size_t bytes = round_up(size + sizeof(block), HUGE);
+  block *b = segment_of(bytes < SEGMENT ? SEGMENT : bytes);
+  /* where little is left, what is needed has to do */
+  return b || bytes >= SEGMENT ? b : segment_of(bytes);
 }
 
 /* Cuts `b` down to `size` and gives what is left back to the bins. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/point.h"
 #include "bind/bind.h"
 
 #define MAX_PRECISION 20
@@ -74,10 +75,13 @@ static int write_value(const printer *p, int64_t at, char *text) {
   int digits = (int)p->o->precision;
   if (isnan(v)) return snprintf(text, VALUE_SIZE, "nan");
   if (isinf(v)) return snprintf(text, VALUE_SIZE, v > 0 ? "inf" : "-inf");
-  if (p->form == SCIENTIFIC)
-    return snprintf(text, VALUE_SIZE, "%#.*e", digits, v);
-  return snprintf(text, VALUE_SIZE, "%#.*f", p->form == WHOLE ? 0 : digits,
-                  v);
+  locale_t was = heed_point_begin();
+  int n = p->form == SCIENTIFIC
+              ? snprintf(text, VALUE_SIZE, "%#.*e", digits, v)
+              : snprintf(text, VALUE_SIZE, "%#.*f",
+                         p->form == WHOLE ? 0 : digits, v);
+  heed_point_end(was);
+  return n;
 }
 
 /* -- which entries are shown -- */

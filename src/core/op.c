@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/point.h"
 
 static heed_op *table;
 static int table_size;
@@ -117,6 +118,13 @@ static bool read_list(const char *text, bool axes, int first,
   return true;
 }
 
+static double read_number(const char *text, char **end) {
+  locale_t was = heed_point_begin();
+  double number = strtod(text, end);
+  heed_point_end(was);
+  return number;
+}
+
 bool heed_param_read(const heed_op *op, const heed_param *p, const char *text,
                      int first, heed_attr *value) {
   char *end = NULL;
@@ -128,7 +136,7 @@ bool heed_param_read(const heed_op *op, const heed_param *p, const char *text,
       ok = value->i || strcmp(text, "false") == 0;
       break;
     case HEED_KIND_FLOAT:
-      value->f = strtod(text, &end);
+      value->f = read_number(text, &end);
       ok = end != text && !*end;
       break;
     case HEED_KIND_DTYPE: {

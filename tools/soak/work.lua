@@ -72,9 +72,10 @@ function work.generate(note)
     return F.cross_entropy(model(ids):flatten(1, 2), ids:flatten())
   end)
   model:eval()
-  for _, options in ipairs {{max_new_tokens = 24}, {max_new_tokens = 24, top_k = 5}} do
+  for _, top_k in ipairs {1, 5} do
     heed.no_grad(function()
-      note(model:generate(ids, options):sum():item())
+      local made = model:generate(ids, {max_new_tokens = 24, top_k = top_k})
+      note(made:sum():item())
     end)
   end
 end
