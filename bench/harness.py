@@ -9,8 +9,9 @@ of floating-point operations is told, the share of the cores' peak is shown
 too: the median over the rounds of the share of what bench/peak.c (`ninja peak`
 builds it) measures right before and after the case, since what a core of a
 shared machine can do changes from one moment to the next. Rounds in which the
-two differ by a tenth do not count. Of those whose bytes read are told, it is the share of what bench/bandwidth.c
-reads of as many bytes a second, in the same rounds (`ninja bandwidth`).
+two differ by a tenth do not count. Of those whose bytes read are told, it is
+the share of what bench/bandwidth.c reads of as many bytes a second, in the same
+rounds (`ninja bandwidth`).
 """
 
 import os

@@ -20,8 +20,8 @@ _heed() {
     esac
   done
   if [[ $word == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "-e -l -i -v -W -E --strict --version --help --" \
-      -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W \
+      "-e -l -i -v -W -E --strict --version --help --" -- "$word")
     return
   fi
   mapfile -t COMPREPLY < <(

@@ -4,11 +4,11 @@
     python tools/torch_weights.py check build/heed
 
 `make` writes a small safetensors file for each model: `state.NAME`, the state
-dict as PyTorch has it, `in.NAME`, what the model is called with, and `out.NAME`,
-what it gives. Weights and inputs are float32 numbers, results float64, computed
-in float64. `check` goes the other way: heed makes the same models with weights
-of its own (tools/torch_weights.lua), saves them and what they give, and PyTorch
-must load them, strictly, and give the same.
+dict as PyTorch has it, `in.NAME`, what the model is called with, and
+`out.NAME`, what it gives. Weights and inputs are float32 numbers, results
+float64, computed in float64. `check` goes the other way: heed makes the same
+models with weights of its own (tools/torch_weights.lua), saves them and what
+they give, and PyTorch must load them, strictly, and give the same.
 """
 
 import json

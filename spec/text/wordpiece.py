@@ -27,7 +27,8 @@ TEXTS = [
     "हिन्दी में लिखा हुआ वाक्य।",
     "สวัสดีชาวโลก ภาษาไทย",
     "tabs\tand\nnew lines\r\n  and\u00a0no-break\u3000wide spaces\u2003",
-    "soft\u00adhyphen zero\u200bwidth joiner\u200d bom\ufeff nul\u0000 bad\ufffd",
+    "soft\u00adhyphen zero\u200bwidth joiner\u200d bom\ufeff nul\u0000 "
+    "bad\ufffd",
     "emoji 😀 👨‍👩‍👧 flags 🇫🇷 ❤️ x² ½ ™ №5 ﬁne",
     "e\u0301 composed é, A\u030a Å, \u1e9b\u0323",
     "$5.00 <tag> a_b [x] ^ `q` ~ | \\ @user #hash 100%",

@@ -31,7 +31,7 @@
 /* Stands before each block of a segment; as large as the alignment. */
 typedef struct block {
   _Alignas(HEED_ALIGN) size_t size; /* bytes after this header */
-  struct block *before;             /* neighbour at the lower address, or NULL */
+  struct block *before;             /* neighbour at a lower address, or NULL */
   struct block *next, *previous; /* in its bin, while free */
   size_t segment;                /* bytes of its segment */
   bool free, last;
