@@ -50,9 +50,10 @@ end
 function chunk.compile(text, name)
   -- A variable to be closed makes the call no tail call, which would leave no
   -- trace of this chunk. "=x" is a habit from older versions of Lua.
-  local f = load("local _close <close> = nil return "
+  local f, wrong = load("local _close <close> = nil return "
     .. text:gsub("^%s*=", ""), name, "t")
   if f then return f end
+  if wrong == "not enough memory" then return nil, wrong end
   local plain, message = load(text, name, "t")
   if not plain then return nil, message, message:find "<eof>$" ~= nil end
   local kept <const> = open_locals(text)
