@@ -62,7 +62,10 @@ static int image_encode(lua_State *L) {
   bool ok = format == 0   ? heed_image_png_encode(image, setting, out)
             : format == 1 ? heed_image_jpeg_encode(image, setting, out)
                           : heed_image_ppm_encode(image, out);
-  ok = ok && heed_tensor_check_whole("save", image);
+  if (ok && !heed_tensor_check_whole("image.write", image)) {
+    heed_bytes_free(out);
+    return heed_bind_raise(L);
+  }
   if (ok) {
     lua_pushlstring(L, (const char *)out->data, out->size);
   } else {

@@ -61,6 +61,11 @@ bool heed_file_begin(heed_file *f, const char *op, const char *path) {
     return heed_fail("%s: %s: cannot be written: it is no plain file", op,
                      path);
   }
+  /* a rename would not ask: what is protected is not replaced */
+  if (there && access(f->path, W_OK) != 0) {
+    release(f);
+    return fail(f, path, "cannot be written");
+  }
   if (!open_temp(f)) {
     release(f);
     return fail(f, path, "cannot be written");

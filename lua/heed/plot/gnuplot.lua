@@ -1,5 +1,6 @@
 --- gnuplot as a process: a script goes in, a whole picture file comes out.
 local check = require "heed.check"
+local core = require "heed.core"
 
 local gnuplot = {}
 
@@ -45,28 +46,43 @@ local function run(script_file)
   return "gnuplot: " .. reason(output)
 end
 
-local function is_whole(file, kind)
-  local handle = io.open(file, "rb")
-  if not handle then return false end
-  local size = handle:seek("end")
-  handle:seek("set", math.max(0, size - 64))
-  local tail = handle:read("a")
-  handle:close()
-  return tail:find(endings[kind]) ~= nil
+-- The bytes of the picture in a file; nil and what is wrong with it.
+local function read(file, kind)
+  local handle <close>, message = io.open(file, "rb")
+  if not handle then return nil, message end
+  local bytes <const> = handle:read "a"
+  if not bytes:find(endings[kind], -64) then
+    return nil, "the picture is cut short"
+  end
+  return bytes
 end
 
--- Writes the text to the file; nil, or what went wrong.
-local function write(file, text)
-  local handle, message = io.open(file, "wb")
+-- Writes the script; nil, or what went wrong.
+local function write(file, script)
+  local handle <close>, message = io.open(file, "wb")
   if not handle then return message end
-  local ok, failure = handle:write(text)
-  local closed, late = handle:close()
-  return not (ok and closed) and (failure or late) or nil
+  local ok, failure = handle:write(script)
+  if ok then ok, failure = handle:flush() end
+  return not ok and failure or nil
 end
 
---- Runs a script that draws one picture, and puts the picture in its place.
--- It is drawn beside the target and renamed, so that the target is the whole
--- new picture, or what it was.
+-- Draws into `picture`. Returns the bytes, or nil and what went wrong.
+local function draw(file, script, script_file, picture, kind)
+  local problem = write(script_file,
+    "set output " .. gnuplot.quote(picture) .. "\n" .. script)
+  if not problem then
+    local fault <const> = run(script_file)
+    if fault then return nil, fault end
+    local bytes
+    bytes, problem = read(picture, kind)
+    if bytes then return bytes end
+  end
+  return nil, file .. ": " .. problem
+end
+
+--- Runs a script that draws one picture, and writes the picture into a file.
+-- It is drawn elsewhere first, so that the file is the whole new picture, or
+-- what it was.
 -- @tparam string op what the user called, for messages
 -- @tparam string file the picture
 -- @tparam string kind `svg`, `png` or `pdf`
@@ -76,31 +92,15 @@ function gnuplot.draw(op, file, kind, script)
   if file:find("\0", 1, true) then
     check.fail("%s: file must not hold a zero byte", op)
   end
-  local script_file = os.tmpname()
-  -- The name is new on this machine, so its last part makes the other one new.
-  local partial = file .. "." .. script_file:match("[^/\\]*$")
-  -- gnuplot takes `|` at the start for a command and `~` for a home folder
-  local output = partial:find("^/") and partial or "./" .. partial
-
-  local problem = write(partial, "")
-  if problem then
-    problem = string.format("cannot write %s:%s", file,
-      problem:sub(#partial + 2))
-  else
-    problem = write(script_file,
-      "set output " .. gnuplot.quote(output) .. "\n" .. script)
-      or run(script_file)
-    if not problem and not is_whole(partial, kind) then
-      problem = "cannot write " .. file .. ": the picture is cut short"
-    end
-    if not problem then
-      local ok, message = os.rename(partial, file)
-      problem = not ok and "cannot write " .. file .. ": " .. message or nil
-    end
-    if problem then os.remove(partial) end
-  end
+  local script_file <const>, picture <const> = os.tmpname(), os.tmpname()
+  local bytes <const>, problem = draw(file, script, script_file, picture,
+    kind)
   os.remove(script_file)
-  if problem then check.fail("%s: %s", op, problem) end
+  os.remove(picture)
+  if not bytes then
+    check.fail("%s: %s", op, problem)
+  end
+  core.write_file_atomic(file, bytes, op)
 end
 
 return gnuplot
