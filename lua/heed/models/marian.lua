@@ -175,14 +175,17 @@ end
 --- Reads what is written so far, and the memory.
 -- @param ids int64 tensor [B T]
 -- @param memory tensor [B S C]
--- @tparam[opt] table options `lens` [B] of the memory; `cache`
+-- @tparam[opt] table options `lens` [B] of the memory; `cache`, an
+-- `nn.KeyValueCache` of what comes before ids; `memory_cache`, one of what the
+-- layers make of the memory: once it has that, the memory is not read
 -- @return tensor [B T C], of which `score` makes scores
 function Marian:decode(ids, memory, options)
   local cache <const> = options and options.cache
   local before <const> = cache and cache:length() or 0
   seq2seq.check_ids(self, "ids", ids, before)
   local own <const> = {causal = true, cache = cache}
-  local to_memory <const> = {lens = options and options.lens, cache = cache}
+  local to_memory <const> = {lens = options and options.lens,
+    cache = options and options.memory_cache}
   local layers <const> = self.model.decoder.layers
   local x = embed(self, ids, before)
   for i = 1, #layers do x = layers[i](x, own, memory, to_memory) end

@@ -12,6 +12,7 @@ local seq2seq = {}
 local OPTIONS <const> = {lens = true}
 local GENERATE <const> = {
   lens = check.NONE, beam = 1, max_length = 128, length_penalty = 1.0,
+  early_stopping = check.NONE,
 }
 
 --- Raises unless ids are [B T] with no more positions than there are.
@@ -45,37 +46,38 @@ function seq2seq.extend(name)
 
   -- The log probabilities of what follows, [N V].
   local function next_of(self, tokens, memory, o)
-    local scores <const> = ops.select(
-      self:score(self:decode(tokens, memory, o)), 2, -1)
+    local scores <const> = ops.log_softmax(ops.select(
+      self:score(self:decode(tokens, memory, o)), 2, -1), -1)
     if self.never then
       ops.fill_(ops.select(scores, 2, self.never), -math.huge)
     end
-    return ops.log_softmax(scores, -1)
+    return scores
   end
 
   --- The most probable results, by beam search with a cache.
   -- @param src int64 tensor [B S]
   -- @tparam[opt] table options `lens` [B]; `beam` (1); `max_length` (128) of a
-  -- result; `length_penalty` (1): see `beam_search`
+  -- result; `length_penalty` (1); `early_stopping` (true): see `beam_search`
   -- @treturn {{integer,...},...} ids of each result, without start and end
   -- @treturn {number,...} their scores
   function Class:generate(src, options)
     local o <const> = check.options(name .. ":generate", options, GENERATE)
     local _ <close> = core.no_grad()
-    local memory = self:encode(src, o.lens)
-    local lens, cache = o.lens, nn.KeyValueCache()
+    local memory <const> = self:encode(src, o.lens)
+    -- what is kept of the memory is that of a sentence, not of a row
+    local at <const> = {lens = o.lens, cache = nn.KeyValueCache(),
+      memory_cache = nn.KeyValueCache()}
     return beam_search(src:size(1), {
-      next = function(tokens)
-        return next_of(self, tokens, memory, {lens = lens, cache = cache})
-      end,
-      reorder = function(index)
-        cache:reorder(index)
-        memory = ops.index_select(memory, index)
-        lens = lens and ops.index_select(lens, index)
+      next = function(tokens) return next_of(self, tokens, memory, at) end,
+      reorder = function(index, same_sentences)
+        at.cache:reorder(index)
+        if same_sentences then return end
+        at.memory_cache:reorder(index)
+        at.lens = at.lens and ops.index_select(at.lens, index)
       end,
     }, self.max_length or math.huge, {bos = self.bos, eos = self.eos,
       beam = o.beam, max_length = o.max_length,
-      length_penalty = o.length_penalty})
+      length_penalty = o.length_penalty, early_stopping = o.early_stopping})
   end
 
   return Class

@@ -189,7 +189,9 @@ end
 --- Reads what is written so far, and the memory.
 -- @param ids int64 tensor [B T]
 -- @param memory tensor [B S C]
--- @tparam[opt] table options `lens` [B] of the memory; `cache`
+-- @tparam[opt] table options `lens` [B] of the memory; `cache`, an
+-- `nn.KeyValueCache` of what comes before ids; `memory_cache`, one of what the
+-- layers make of the memory: once it has that, the memory is not read
 -- @return tensor [B T C], of which `score` makes scores
 -- @usage
 -- local network = heed.models.T5 {vocab_size = 100, d_model = 32, d_kv = 8,
@@ -203,7 +205,8 @@ function T5:decode(ids, memory, options)
   local before <const> = cache and cache:length() or 0
   local own <const> = {scale = 1.0, causal = true, cache = cache,
     bias = bias_of(decoder, t, before + t)}
-  local to_memory <const> = {lens = options and options.lens, cache = cache}
+  local to_memory <const> = {lens = options and options.lens,
+    cache = options and options.memory_cache}
   local x = self.dropout(self.shared(ids))
   for i = 1, #decoder.block do
     x = decoder.block[i](x, own, memory, to_memory)
