@@ -149,9 +149,9 @@ end
 -- * `beam` (1): with 1 it is the greedy choice, up to the first end
 -- * `max_length` (longest): most ids of a result, without `bos`, with `eos`
 -- * `length_penalty` (1): above 0 favours long results, below 0 short ones
--- * `early_stopping` (true): a sentence is done with `beam` results; false: when
---   the best that goes on is also no better, for its present length, than the
---   worst of these; "never": when nothing can become better than the best
+-- * `early_stopping` (true): a sentence is done with `beam` results; if false,
+--   when the best that goes on is also no better, for its present length, than
+--   the worst of these; "never": when nothing can become better than the best
 -- @treturn {{integer,...},...} ids of each sentence, without bos and eos
 -- @treturn {number,...} their scores
 -- @usage
