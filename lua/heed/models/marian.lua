@@ -29,7 +29,8 @@ local CONFIG <const> = {
   scale_embedding = false, dropout = 0.1, pad_token_id = config.INTEGER,
   eos_token_id = config.INTEGER, decoder_start_token_id = config.INTEGER,
   share_encoder_decoder_embeddings = true, tie_word_embeddings = true,
-  normalize_before = false,
+  normalize_before = false, normalize_embedding = false,
+  add_final_layer_norm = false,
 }
 
 -- -- attention ---------------------------------------------------------------
@@ -99,13 +100,13 @@ end
 
 -- Rows `before` + 1 .. of the table of positions, counted from 0 in it:
 -- sin(p / 10000^(2 i / C)) for i < C / 2, then the cosines, [t C].
-local function positions(width, before, t)
+local function positions(width, before, t, dtype)
   local half <const> = ops.arange(0, (width + 1) // 2 - 1, 1, "float64")
   local p <const> = ops.arange(before, before + t - 1, 1, "float64")
   local angle <const> = ops.mul(ops.unsqueeze(p, 2),
     ops.pow(10000.0, ops.mul(half, -2 / width)))
   return ops.to(ops.cat({ops.sin(angle),
-    ops.cos(angle:narrow(2, 1, width // 2))}, 2), "float32")
+    ops.cos(angle:narrow(2, 1, width // 2))}, 2), dtype)
 end
 
 local function stack(c, kind, decodes)
@@ -133,7 +134,10 @@ end
 function Marian:init(c)
   c = config.read(NAME, c, CONFIG)
   config.check_one_of(NAME, c, "activation_function", activations)
-  config.check_one_of(NAME, c, "normalize_before", {[false] = true})
+  for _, key in ipairs {"normalize_before", "normalize_embedding",
+      "add_final_layer_norm"} do
+    config.check_one_of(NAME, c, key, {[false] = true})
+  end
   config.check_one_of(NAME, c, "share_encoder_decoder_embeddings",
     {[true] = true})
   config.check_multiple(NAME, c, "d_model", "encoder_attention_heads")
@@ -147,6 +151,7 @@ function Marian:init(c)
     {"encoder", stack(c, "encoder", false)},
     {"decoder", stack(c, "decoder", true)},
   }
+  nn.init.normal_(self.model.shared.weight, 0, c.d_model ^ -0.5)
   self.dropout = nn.Dropout(c.dropout)
   self.lm_head = nn.Linear(c.d_model, c.vocab_size, {bias = false})
   if c.tie_word_embeddings then
@@ -157,7 +162,7 @@ end
 
 local function embed(self, ids, before)
   local x <const> = self.model.shared(ids) * self.scale
-  return self.dropout(x + positions(x:size(-1), before, ids:size(2)))
+  return self.dropout(x + positions(x:size(-1), before, ids:size(2), x.dtype))
 end
 
 --- Reads the source.
@@ -200,9 +205,9 @@ end
 
 --- How the names in files differ.
 function Marian.rename(name)
-  if name:find "coder%.embed_tokens%.weight$" or
-     name:find "%.embed_positions%.weight$" then
-    return nil -- the shared table, and that of the positions
+  if name:find "%.embed_positions%.weight$" then return nil end -- computed
+  if name:find "coder%.embed_tokens%.weight$" then
+    return "model.shared.weight"
   end
   return name
 end

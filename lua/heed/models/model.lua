@@ -146,7 +146,7 @@ end
 -- @raise for a model that does not translate
 function Model:translate(texts, options)
   local func <const> = "translate"
-  check_network(self, func, "encode", "marian, t5")
+  check_network(self, func, "encode", "marian, mt5, t5")
   local list <const>, one <const> = read_texts(func, texts)
   local results <const> = generate.translate(self.network,
     tokenizer_of(self, func), list, self.generation, options)
