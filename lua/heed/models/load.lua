@@ -81,8 +81,8 @@ end
 -- with all shards; files of a tokeniser, and those that say how texts are
 -- embedded and generated. Families, by `model_type`: bert, roberta,
 -- xlm-roberta (`embed`); gpt2, llama, mistral, qwen2 (`generate`); marian, t5,
--- mt5 (`translate`). Or a `.bin` file of llama2.c, with `tok512.bin` beside it. No
--- code is run, and the files need not be trusted.
+-- mt5 (`translate`). Or a `.bin` file of llama2.c, with `tok512.bin` beside it.
+-- No code is run, and the files need not be trusted.
 -- @tparam string path of the folder or file
 -- @tparam[opt] table options `dtype` of the weights, "float32" by default; in
 -- "bfloat16" and "float16" they take half the memory; `tokenizer`: path of a
