@@ -169,6 +169,13 @@ end
 -- @param ids int64 tensor [B S]
 -- @param[opt] lens int64 tensor [B]: how many ids of each row count
 -- @return the memory, tensor [B S C]
+-- @raise when S is beyond the positions that the network has
+-- @usage
+-- local network = heed.models.Marian {vocab_size = 100, d_model = 32,
+--   encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 4,
+--   decoder_attention_heads = 4, encoder_ffn_dim = 64, decoder_ffn_dim = 64,
+--   pad_token_id = 99, eos_token_id = 0, decoder_start_token_id = 99}
+-- local memory = network:encode(heed.tensor {{7, 9, 1}}) -- [1 3 32]
 function Marian:encode(ids, lens)
   seq2seq.check_ids(self, "ids", ids, 0)
   local layers <const> = self.model.encoder.layers
@@ -184,6 +191,14 @@ end
 -- `nn.KeyValueCache` of what comes before ids; `memory_cache`, one of what the
 -- layers make of the memory: once it has that, the memory is not read
 -- @return tensor [B T C], of which `score` makes scores
+-- @raise when there are more positions than the network has
+-- @usage
+-- local network = heed.models.Marian {vocab_size = 100, d_model = 32,
+--   encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 4,
+--   decoder_attention_heads = 4, encoder_ffn_dim = 64, decoder_ffn_dim = 64,
+--   pad_token_id = 99, eos_token_id = 0, decoder_start_token_id = 99}
+-- local memory = network:encode(heed.tensor {{7, 9, 1}})
+-- local x = network:decode(heed.tensor {{100, 5}}, memory) -- [1 2 32]
 function Marian:decode(ids, memory, options)
   local cache <const> = options and options.cache
   local before <const> = cache and cache:length() or 0
@@ -199,11 +214,23 @@ end
 
 --- The scores of the ids that come next, tensor [B T vocab_size].
 -- @param hidden tensor [B T C], as `decode` gives it
+-- @usage
+-- local network = heed.models.Marian {vocab_size = 100, d_model = 32,
+--   encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 4,
+--   decoder_attention_heads = 4, encoder_ffn_dim = 64, decoder_ffn_dim = 64,
+--   pad_token_id = 99, eos_token_id = 0, decoder_start_token_id = 99}
+-- local scores = network:score(heed.randn(1, 2, 32)) -- [1 2 100]
 function Marian:score(hidden)
   return self.lm_head(hidden) + self.final_logits_bias
 end
 
---- How the names in files differ.
+--- The name here of a weight that files call so, or nil for what is computed;
+-- see `heed.models.load`.
+-- @tparam string name
+-- @treturn ?string
+-- @usage
+-- return heed.models.Marian.rename "model.encoder.embed_tokens.weight"
+-- --> model.shared.weight
 function Marian.rename(name)
   if name:find "%.embed_positions%.weight$" then return nil end -- computed
   if name:find "coder%.embed_tokens%.weight$" then

@@ -38,6 +38,13 @@ function seq2seq.extend(name)
   -- @tparam[opt] table options `lens`, int64 tensor [B]: how many ids of each
   -- row of src count
   -- @return the scores of the ids that come next, tensor [B T vocab_size]
+  -- @raise for ids that are none of the vocabulary, and for more of them than
+  -- the network has positions
+  -- @usage
+  -- local network = heed.models.T5 {vocab_size = 100, d_model = 32, d_kv = 8,
+  --   d_ff = 64, num_layers = 2, num_heads = 4}
+  -- local src, lens = heed.tensor {{7, 9, 2}, {8, 2, 1}}, heed.tensor {3, 2}
+  -- local scores = network(src, heed.tensor {{1, 5}, {1, 6}}, {lens = lens})
   function Class:forward(src, tgt, options)
     check.keys(name, options, OPTIONS)
     local lens <const> = options and options.lens
@@ -54,12 +61,19 @@ function seq2seq.extend(name)
     return scores
   end
 
-  --- The most probable results, by beam search with a cache.
+  --- The most probable results, by beam search with a cache. The network should
+  -- be in evaluation.
   -- @param src int64 tensor [B S]
   -- @tparam[opt] table options `lens` [B]; `beam` (1); `max_length` (128) of a
   -- result; `length_penalty` (1); `early_stopping` (true): see `beam_search`
   -- @treturn {{integer,...},...} ids of each result, without start and end
   -- @treturn {number,...} their scores
+  -- @usage
+  -- local network = heed.models.T5 {vocab_size = 100, d_model = 32, d_kv = 8,
+  --   d_ff = 64, num_layers = 2, num_heads = 4}
+  -- local src, lens = heed.tensor {{7, 9, 2}, {8, 2, 1}}, heed.tensor {3, 2}
+  -- network:eval()
+  -- local ids = network:generate(src, {lens = lens, beam = 4, max_length = 5})
   function Class:generate(src, options)
     local o <const> = check.options(name .. ":generate", options, GENERATE)
     local _ <close> = core.no_grad()

@@ -252,7 +252,11 @@ end
 local UNUSED <const> =
   "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
 
---- How the names in files differ.
+--- The name here of a weight that files call so, or nil for what is not used;
+-- see `heed.models.load`.
+-- @tparam string name
+-- @treturn ?string
+-- @usage return heed.models.T5.rename "shared.weight" --> shared.weight
 function T5.rename(name)
   if name == UNUSED then return nil end
   if name:find "coder%.embed_tokens%.weight$" then return "shared.weight" end
