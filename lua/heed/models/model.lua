@@ -158,10 +158,10 @@ end
 -- @raise for a model that does not translate, and a text that is longer than
 -- it reads
 -- @usage
--- local network = heed.models.T5 {vocab_size = 300, d_model = 8, d_kv = 4,
---   d_ff = 8, num_layers = 1, num_heads = 2}
--- local model = heed.models.Model(network:eval(),
---   heed.text.Characters.train {"abc"})
+-- local tokenizer = heed.text.Characters.train {"abc"}
+-- local network = heed.models.T5 {vocab_size = #tokenizer, d_model = 8,
+--   d_kv = 4, d_ff = 8, num_layers = 1, num_heads = 2}
+-- local model = heed.models.Model(network:eval(), tokenizer)
 -- local text = model:translate("abc", {beam = 4, max_tokens = 5})
 function Model:translate(texts, options)
   local func <const> = "translate"
