@@ -109,7 +109,7 @@ describe("beam_search", function()
     end, "beam_search: beam must be an integer of at least 1, got 0", 1, true)
     assert.error_matches(function()
       beam_search(1, chain(trap), 10, {bos = 1, eos = 2, width = 3})
-    end, 'unknown option "width"; known: beam, bos, eos, length_penalty, '
-      .. "max_length", 1, true)
+    end, 'unknown option "width"; known: beam, bos, early_stopping, eos, '
+      .. "length_penalty, max_length", 1, true)
   end)
 end)

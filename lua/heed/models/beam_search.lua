@@ -1,16 +1,17 @@
 --- Beam search: the most probable sequences, token by token.
 --
 -- Of each sentence the `beam` best beginnings are kept; a step scores all ways
--- to go on with them. A sequence that has ended counts with its log
--- probability divided by length ^ length_penalty. A sentence is done when its
--- best beginning could no longer overtake what has ended.
+-- to go on with them. One that ends while it is among the `beam` best counts
+-- with its log probability divided by length ^ length_penalty (Wu et al.,
+-- 2016), its end being part of the length. At the longest length the best
+-- beginnings count as if they had ended there.
 
 local heed = require "heed"
 local check = require "heed.check"
 
 local OPTIONS <const> = {
   bos = check.NONE, eos = check.NONE, beam = 1, max_length = check.NONE,
-  length_penalty = 1.0,
+  length_penalty = 1.0, early_stopping = check.NONE,
 }
 
 local function read_options(options, longest)
@@ -19,6 +20,11 @@ local function read_options(options, longest)
   check.integer("beam_search", "eos", o.eos, 1)
   check.integer("beam_search", "beam", o.beam, 1)
   check.number("beam_search", "length_penalty", o.length_penalty)
+  if o.early_stopping == nil then o.early_stopping = true end
+  if type(o.early_stopping) ~= "boolean" and o.early_stopping ~= "never" then
+    check.fail('beam_search: early_stopping must be true, false or "never", '
+      .. "got %s", check.show(o.early_stopping))
+  end
   if o.max_length == nil then o.max_length = longest end
   check.integer("beam_search", "max_length", o.max_length, 1)
   o.max_length = math.min(o.max_length, longest)
@@ -67,35 +73,45 @@ local function expand(rows, values, places)
   return by_sentence, order
 end
 
--- What is best of a sentence so far among those that have ended.
-local function finish(best, sentence, score, beginning)
-  local old = best[sentence]
-  if not old or score > old.score then
-    best[sentence] = {score = score, ends = beginning}
-  end
+-- Adds a result to those of a sentence, {{score, ends},...}, of which the
+-- `beam` best are kept, the best first.
+local function finish(results, score, beginning, beam)
+  local at = #results + 1
+  while at > 1 and results[at - 1].score < score do at = at - 1 end
+  table.insert(results, at, {score = score, ends = beginning})
+  results[beam + 1] = nil
+end
+
+-- Is a sentence done whose best beginning that goes on has this score?
+local function is_done(results, score, length, o)
+  if #results == 0 then return false end
+  local penalty <const> = o.length_penalty
+  -- scores only fall: at this length they would count most
+  local kindest <const> = penalty > 0 and o.max_length or length + 1
+  if score / kindest ^ penalty <= results[1].score then return true end
+  if #results < o.beam then return false end
+  if o.beam == 1 then return true end -- the greedy choice, whatever the rule
+  if o.early_stopping == "never" then return false end
+  return o.early_stopping or
+    score / length ^ penalty <= results[o.beam].score
 end
 
 -- The rows that go on: of each sentence the `beam` best that have not ended.
-local function advance(rows, values, places, length, o, best, ended)
+local function advance(rows, values, places, length, o, results)
   local by_sentence, order = expand(rows, values, places)
   local kept = {}
   for _, sentence in ipairs(order) do
-    local going = {}
-    for _, c in ipairs(by_sentence[sentence]) do
-      if #going == o.beam then break end
-      if c.token == o.eos then
-        ended[sentence] = (ended[sentence] or 0) + 1
-        finish(best, sentence, c.score / length ^ o.length_penalty, c.before)
-        if ended[sentence] == o.beam then break end
-      else
-        going[#going + 1] = c
+    local going, own = {}, results[sentence]
+    for rank, c in ipairs(by_sentence[sentence]) do
+      local ends <const> = c.token == o.eos
+      if rank <= o.beam and (ends or length == o.max_length) then
+        finish(own, c.score / length ^ o.length_penalty, ends and c.before or c,
+          o.beam)
       end
+      if not ends then going[#going + 1] = c end
+      if #going == o.beam then break end
     end
-    local top = going[1]
-    local hopeless = best[sentence] and top and
-      -- scores only fall, so the longest length is the kindest
-      top.score / o.max_length ^ o.length_penalty <= best[sentence].score
-    if (ended[sentence] or 0) < o.beam and not hopeless then
+    if going[1] and not is_done(own, going[1].score, length, o) then
       table.move(going, 1, #going, #kept + 1, kept)
     end
   end
@@ -111,14 +127,31 @@ local function is_same(kept, n)
   return true
 end
 
+-- Are rows i of both lists of one sentence, for all of them?
+local function are_of_one(kept, rows)
+  if #kept ~= #rows then return false end
+  for i, c in ipairs(kept) do
+    if c.sentence ~= rows[i].sentence then return false end
+  end
+  return true
+end
+
 --- Searches.
 -- @tparam integer n sentences
 -- @tparam table model `next(tokens)`: the log probabilities [N V] of what
 -- follows the last tokens, int64 [N 1], of N rows; `reorder(index)`: the rows
--- become those with these numbers, int64 [M]. There are n rows at first
+-- become those with these numbers, int64 [M]; a second argument says whether
+-- the sentence of each row stays what it was. There are n rows at first
 -- @tparam integer longest most tokens that the model can take
--- @tparam table options `bos`, `eos`: ids; `beam` (1); `max_length` (longest);
--- `length_penalty` (1)
+-- @tparam table options
+--
+-- * `bos`, `eos`: ids
+-- * `beam` (1): with 1 it is the greedy choice, up to the first end
+-- * `max_length` (longest): most ids of a result, without `bos`, with `eos`
+-- * `length_penalty` (1): above 0 favours long results, below 0 short ones
+-- * `early_stopping` (true): a sentence is done with `beam` results; if false,
+--   when the best that goes on is also no better, for its present length, than
+--   the worst of these; "never": when nothing can become better than the best
 -- @treturn {{integer,...},...} ids of each sentence, without bos and eos
 -- @treturn {number,...} their scores
 -- @usage
@@ -134,8 +167,11 @@ end
 -- return ids[1] --> 3 3 3 3
 local function beam_search(n, model, longest, options)
   local o <const> = read_options(options, longest)
-  local rows, best, ended = {}, {}, {}
-  for i = 1, n do rows[i] = {sentence = i, score = 0.0, token = o.bos} end
+  local rows, results = {}, {}
+  for i = 1, n do
+    rows[i] = {sentence = i, score = 0.0, token = o.bos}
+    results[i] = {}
+  end
   local length = 0
   while #rows > 0 and length < o.max_length do
     length = length + 1
@@ -146,24 +182,20 @@ local function beam_search(n, model, longest, options)
     local k = math.min(o.beam + 1, scores:size(-1))
     local values, places = scores:topk(k)
     local kept = advance(rows, values:totable(), places:totable(), length, o,
-      best, ended)
-    if #kept > 0 and not is_same(kept, #rows) then
+      results)
+    if length < o.max_length and #kept > 0 and not is_same(kept, #rows) then
       local index = {}
       for i, c in ipairs(kept) do index[i] = c.row end
-      model.reorder(heed.tensor(index, {dtype = "int64"}))
+      model.reorder(heed.tensor(index, {dtype = "int64"}),
+        are_of_one(kept, rows))
     end
     rows = kept
   end
-  for _, row in ipairs(rows) do
-    if not best[row.sentence] then -- cut off at max_length
-      finish(best, row.sentence, row.score / length ^ o.length_penalty, row)
-    end
-  end
   local ids, scores = {}, {}
   for i = 1, n do
-    local b = best[i]
-    ids[i] = b and ids_of(b.ends) or {}
-    scores[i] = b and b.score or -math.huge
+    local best = results[i][1]
+    ids[i] = best and ids_of(best.ends) or {}
+    scores[i] = best and best.score or -math.huge
   end
   return ids, scores
 end

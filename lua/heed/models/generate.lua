@@ -1,7 +1,8 @@
---- Texts that a network goes on with, and texts that it makes of others.
+--- Texts that a network goes on with.
 
 local check = require "heed.check"
 local core = require "heed.core"
+local evaluating = require "heed.models.evaluating"
 local KeyValueCache = require "heed.nn.cache"
 local pad = require "heed.models.pad"
 local sampling = require "heed.nn.sampling"
@@ -24,7 +25,7 @@ local function add_ids(set, value)
 end
 
 --- What config.json and generation_config.json say about it.
--- @treturn table `ends`, a set of ids; `temperature`, `top_k`, `top_p`, `beam`
+-- @treturn table `ends`, a set of ids; `temperature`, `top_k`, `top_p`
 function generate.settings(c, g)
   local ends <const> = {}
   if g.eos_token_id ~= nil then
@@ -37,7 +38,7 @@ function generate.settings(c, g)
     return type(value) == "number" and value or nil
   end
   return {
-    ends = ends, beam = math.tointeger(number(g.num_beams or c.num_beams) or 1),
+    ends = ends,
     temperature = draws and number(g.temperature or 1.0) or 0,
     top_k = draws and math.tointeger(number(g.top_k)) or nil,
     top_p = draws and number(g.top_p) or nil,
@@ -126,8 +127,7 @@ function generate.run(network, tokenizer, texts, settings, options)
       o.on_text and function(piece) o.on_text(piece, i) end)
   end
   local _ <close> = core.no_grad()
-  local was_training <const> = network.training
-  network:eval()
+  local _ <close> = evaluating(network)
   local n <const> = room_for(network, ids:size(2), o.max_tokens)
   local cache <const> = KeyValueCache {
     capacity = math.max(1, ids:size(2) + math.max(n, 0))}
@@ -143,43 +143,11 @@ function generate.run(network, tokenizer, texts, settings, options)
     scores = ops.select(network:score(network:hidden(new, {cache = cache})), 2,
       1)
   end
-  network:train(was_training)
   local results, reasons = {}, {}
   for i, speech in ipairs(speeches) do
     results[i], reasons[i] = speech:finish()
   end
   return results, reasons
-end
-
--- -- from one text to another -------------------------------------------------
-
-local TRANSLATE <const> = {
-  beam = check.NONE, max_tokens = 128, length_penalty = 1.0, batch_size = 16,
-}
-
---- Makes other texts of texts, by beam search.
--- @treturn {string,...}
-function generate.translate(network, tokenizer, texts, settings, options)
-  local o <const> = check.options("translate", options, TRANSLATE)
-  o.beam = o.beam or settings.beam
-  check.integer("translate", "batch_size", o.batch_size, 1)
-  check.integer("translate", "max_tokens", o.max_tokens, 1)
-  local was_training <const> = network.training
-  network:eval()
-  local results = {}
-  for first = 1, #texts, o.batch_size do
-    local lists = {}
-    for i = first, math.min(first + o.batch_size - 1, #texts) do
-      lists[#lists + 1] = tokenizer:encode(texts[i], {special = true})
-    end
-    local ids <const>, lens <const> = pad(lists, tokenizer.pad or 1)
-    for _, found in ipairs(network:generate(ids, {lens = lens, beam = o.beam,
-      max_length = o.max_tokens, length_penalty = o.length_penalty})) do
-      results[#results + 1] = (tokenizer.target or tokenizer):decode(found)
-    end
-  end
-  network:train(was_training)
-  return results
 end
 
 return generate

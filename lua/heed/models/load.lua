@@ -14,7 +14,7 @@ local NAME <const> = "models.load"
 local FAMILIES <const> = {
   bert = "bert", roberta = "bert", ["xlm-roberta"] = "bert", gpt2 = "gpt2",
   llama = "llama", mistral = "llama", qwen2 = "llama", marian = "marian",
-  t5 = "t5",
+  t5 = "t5", mt5 = "t5",
 }
 
 local WEIGHTS <const> = {"model.safetensors", "model.safetensors.index.json"}
@@ -82,9 +82,9 @@ end
 -- A folder as models come in: `config.json`; `model.safetensors`, or its index
 -- with all shards; files of a tokeniser, and those that say how texts are
 -- embedded and generated. Families, by `model_type`: bert, roberta,
--- xlm-roberta (`embed`); gpt2, llama, mistral, qwen2 (`generate`); marian, t5
--- (`translate`). Or a `.bin` file of llama2.c, with `tok512.bin` beside it. No
--- code is run, and the files need not be trusted.
+-- xlm-roberta (`embed`); gpt2, llama, mistral, qwen2 (`generate`); marian, t5,
+-- mt5 (`translate`). Or a `.bin` file of llama2.c, with `tok512.bin` beside it.
+-- No code is run, and the files need not be trusted.
 -- @tparam string path of the folder or file
 -- @tparam[opt] table options `dtype` of the weights, "float32" by default; in
 -- "bfloat16" and "float16" they take half the memory; `mapped` (false): weights

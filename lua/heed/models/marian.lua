@@ -29,7 +29,8 @@ local CONFIG <const> = {
   scale_embedding = false, dropout = 0.1, pad_token_id = config.INTEGER,
   eos_token_id = config.INTEGER, decoder_start_token_id = config.INTEGER,
   share_encoder_decoder_embeddings = true, tie_word_embeddings = true,
-  normalize_before = false,
+  normalize_before = false, normalize_embedding = false,
+  add_final_layer_norm = false,
 }
 
 -- -- attention ---------------------------------------------------------------
@@ -99,13 +100,13 @@ end
 
 -- Rows `before` + 1 .. of the table of positions, counted from 0 in it:
 -- sin(p / 10000^(2 i / C)) for i < C / 2, then the cosines, [t C].
-local function positions(width, before, t)
+local function positions(width, before, t, dtype)
   local half <const> = ops.arange(0, (width + 1) // 2 - 1, 1, "float64")
   local p <const> = ops.arange(before, before + t - 1, 1, "float64")
   local angle <const> = ops.mul(ops.unsqueeze(p, 2),
     ops.pow(10000.0, ops.mul(half, -2 / width)))
   return ops.to(ops.cat({ops.sin(angle),
-    ops.cos(angle:narrow(2, 1, width // 2))}, 2), "float32")
+    ops.cos(angle:narrow(2, 1, width // 2))}, 2), dtype)
 end
 
 local function stack(c, kind, decodes)
@@ -133,7 +134,10 @@ end
 function Marian:init(c)
   c = config.read(NAME, c, CONFIG)
   config.check_one_of(NAME, c, "activation_function", activations)
-  config.check_one_of(NAME, c, "normalize_before", {[false] = true})
+  for _, key in ipairs {"normalize_before", "normalize_embedding",
+      "add_final_layer_norm"} do
+    config.check_one_of(NAME, c, key, {[false] = true})
+  end
   config.check_one_of(NAME, c, "share_encoder_decoder_embeddings",
     {[true] = true})
   config.check_multiple(NAME, c, "d_model", "encoder_attention_heads")
@@ -147,6 +151,7 @@ function Marian:init(c)
     {"encoder", stack(c, "encoder", false)},
     {"decoder", stack(c, "decoder", true)},
   }
+  nn.init.normal_(self.model.shared.weight, 0, c.d_model ^ -0.5)
   self.dropout = nn.Dropout(c.dropout)
   self.lm_head = nn.Linear(c.d_model, c.vocab_size, {bias = false})
   if c.tie_word_embeddings then
@@ -157,13 +162,14 @@ end
 
 local function embed(self, ids, before)
   local x <const> = self.model.shared(ids) * self.scale
-  return self.dropout(x + positions(x:size(-1), before, ids:size(2)))
+  return self.dropout(x + positions(x:size(-1), before, ids:size(2), x.dtype))
 end
 
 --- Reads the source.
 -- @param ids int64 tensor [B S]
 -- @param[opt] lens int64 tensor [B]: how many ids of each row count
 -- @return the memory, tensor [B S C]
+-- @raise when S is beyond the positions that the network has
 -- @usage
 -- local network = heed.models.Marian {vocab_size = 100, d_model = 32,
 --   encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 4,
@@ -181,8 +187,11 @@ end
 --- Reads what is written so far, and the memory.
 -- @param ids int64 tensor [B T]
 -- @param memory tensor [B S C]
--- @tparam[opt] table options `lens` [B] of the memory; `cache`
+-- @tparam[opt] table options `lens` [B] of the memory; `cache`, an
+-- `nn.KeyValueCache` of what comes before ids; `memory_cache`, one of what the
+-- layers make of the memory: once it has that, the memory is not read
 -- @return tensor [B T C], of which `score` makes scores
+-- @raise when there are more positions than the network has
 -- @usage
 -- local network = heed.models.Marian {vocab_size = 100, d_model = 32,
 --   encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 4,
@@ -195,7 +204,8 @@ function Marian:decode(ids, memory, options)
   local before <const> = cache and cache:length() or 0
   seq2seq.check_ids(self, "ids", ids, before)
   local own <const> = {causal = true, cache = cache}
-  local to_memory <const> = {lens = options and options.lens, cache = cache}
+  local to_memory <const> = {lens = options and options.lens,
+    cache = options and options.memory_cache}
   local layers <const> = self.model.decoder.layers
   local x = embed(self, ids, before)
   for i = 1, #layers do x = layers[i](x, own, memory, to_memory) end
@@ -214,11 +224,17 @@ function Marian:score(hidden)
   return self.lm_head(hidden) + self.final_logits_bias
 end
 
--- How the names in files differ.
+--- The name here of a weight that files call so, or nil for what is computed;
+-- see `heed.models.load`.
+-- @tparam string name
+-- @treturn ?string
+-- @usage
+-- return heed.models.Marian.rename "model.encoder.embed_tokens.weight"
+-- --> model.shared.weight
 function Marian.rename(name)
-  if name:find "coder%.embed_tokens%.weight$" or
-     name:find "%.embed_positions%.weight$" then
-    return nil -- the shared table, and that of the positions
+  if name:find "%.embed_positions%.weight$" then return nil end -- computed
+  if name:find "coder%.embed_tokens%.weight$" then
+    return "model.shared.weight"
   end
   return name
 end

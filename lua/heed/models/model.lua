@@ -6,6 +6,7 @@ local config = require "heed.models.config"
 local core = require "heed.core"
 local embed = require "heed.models.embed"
 local generate = require "heed.models.generate"
+local translate = require "heed.models.translate"
 
 local Model = {}
 Model.__index = Model
@@ -32,6 +33,7 @@ local function new(_, network, tokenizer, c, from)
     network = network, tokenizer = tokenizer, config = c,
     family = from.family, generation = generate.settings(c, settings),
     embedding = embed.settings(network, folder),
+    translation = translate.settings(c, settings),
   }, Model)
 end
 
@@ -140,24 +142,36 @@ end
 
 --- Texts in the other language, or what a T5 was told to make of them.
 -- @param texts a string, or a list of strings
--- @tparam[opt] table options `beam`: how many beginnings are kept, what the
--- model's files say by default, else 1; `max_tokens` (128); `length_penalty`
--- (1); `batch_size` (16)
+-- @tparam[opt] table options
+--
+-- * `beam`: how many beginnings the search keeps, 1 for the greedy choice
+-- * `max_tokens`: most tokens of a result
+-- * `length_penalty`, `early_stopping`: see `beam_search`
+-- * `task`: one of those that T5's config.json names, such as
+--   "translation_en_to_de": its words stand before each text, and its settings
+--   hold; without, the text says what is to be done
+-- * `batch_size` (16): how many texts are worked on at a time
+--
+-- What is left out the model's files say, or it is 1, 128, 1, false.
 -- @treturn string a list of them for a list
--- @raise for a model that does not translate
+-- @treturn number its score, the log probability for its length; a list of them
+-- for a list
+-- @raise for a model that does not translate, and a text that is longer than
+-- it reads
 -- @usage
--- local letters = heed.text.Characters.train {"abc"}
--- local network = heed.models.T5 {vocab_size = #letters, d_model = 8,
+-- local tokenizer = heed.text.Characters.train {"abc"}
+-- local network = heed.models.T5 {vocab_size = #tokenizer, d_model = 8,
 --   d_kv = 4, d_ff = 8, num_layers = 1, num_heads = 2}
--- local model = heed.models.Model(network:eval(), letters)
--- local text = model:translate("abc", {beam = 2, max_tokens = 5})
+-- local model = heed.models.Model(network:eval(), tokenizer)
+-- local text = model:translate("abc", {beam = 4, max_tokens = 5})
 function Model:translate(texts, options)
   local func <const> = "translate"
-  check_network(self, func, "encode", "marian, t5")
+  check_network(self, func, "encode", "marian, mt5, t5")
   local list <const>, one <const> = read_texts(func, texts)
-  local results <const> = generate.translate(self.network,
-    tokenizer_of(self, func), list, self.generation, options)
-  return one and results[1] or results
+  local results <const>, scores <const> = translate.run(self.network,
+    tokenizer_of(self, func), list, self.translation, options)
+  if one then return results[1], scores[1] end
+  return results, scores
 end
 
 --- The scores of what comes next, at every position of a text.

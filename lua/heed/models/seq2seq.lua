@@ -12,6 +12,7 @@ local seq2seq = {}
 local OPTIONS <const> = {lens = true}
 local GENERATE <const> = {
   lens = check.NONE, beam = 1, max_length = 128, length_penalty = 1.0,
+  early_stopping = check.NONE,
 }
 
 --- Raises unless ids are [B T] with no more positions than there are.
@@ -37,10 +38,13 @@ function seq2seq.extend(name)
   -- @tparam[opt] table options `lens`, int64 tensor [B]: how many ids of each
   -- row of src count
   -- @return the scores of the ids that come next, tensor [B T vocab_size]
+  -- @raise for ids that are none of the vocabulary, and for more of them than
+  -- the network has positions
   -- @usage
   -- local network = heed.models.T5 {vocab_size = 100, d_model = 32, d_kv = 8,
   --   d_ff = 64, num_layers = 2, num_heads = 4}
-  -- local scores = network(heed.tensor {{7, 9, 2}}, heed.tensor {{1, 5}})
+  -- local src, lens = heed.tensor {{7, 9, 2}, {8, 2, 1}}, heed.tensor {3, 2}
+  -- local scores = network(src, heed.tensor {{1, 5}, {1, 6}}, {lens = lens})
   function Class:forward(src, tgt, options)
     check.keys(name, options, OPTIONS)
     local lens <const> = options and options.lens
@@ -49,42 +53,45 @@ function seq2seq.extend(name)
 
   -- The log probabilities of what follows, [N V].
   local function next_of(self, tokens, memory, o)
-    local scores <const> = ops.select(
-      self:score(self:decode(tokens, memory, o)), 2, -1)
+    local scores <const> = ops.log_softmax(ops.select(
+      self:score(self:decode(tokens, memory, o)), 2, -1), -1)
     if self.never then
       ops.fill_(ops.select(scores, 2, self.never), -math.huge)
     end
-    return ops.log_softmax(scores, -1)
+    return scores
   end
 
-  --- The most probable results, by beam search with a cache.
+  --- The most probable results, by beam search with a cache. The network should
+  -- be in evaluation.
   -- @param src int64 tensor [B S]
   -- @tparam[opt] table options `lens` [B]; `beam` (1); `max_length` (128) of a
-  -- result; `length_penalty` (1): see `beam_search`
+  -- result; `length_penalty` (1); `early_stopping` (true): see `beam_search`
   -- @treturn {{integer,...},...} ids of each result, without start and end
   -- @treturn {number,...} their scores
   -- @usage
   -- local network = heed.models.T5 {vocab_size = 100, d_model = 32, d_kv = 8,
   --   d_ff = 64, num_layers = 2, num_heads = 4}
-  -- local ids = network:generate(heed.tensor {{7, 9, 2}}, {beam = 4,
-  --   max_length = 5})
+  -- local src, lens = heed.tensor {{7, 9, 2}, {8, 2, 1}}, heed.tensor {3, 2}
+  -- network:eval()
+  -- local ids = network:generate(src, {lens = lens, beam = 4, max_length = 5})
   function Class:generate(src, options)
     local o <const> = check.options(name .. ":generate", options, GENERATE)
     local _ <close> = core.no_grad()
-    local memory = self:encode(src, o.lens)
-    local lens, cache = o.lens, nn.KeyValueCache()
+    local memory <const> = self:encode(src, o.lens)
+    -- what is kept of the memory is that of a sentence, not of a row
+    local at <const> = {lens = o.lens, cache = nn.KeyValueCache(),
+      memory_cache = nn.KeyValueCache()}
     return beam_search(src:size(1), {
-      next = function(tokens)
-        return next_of(self, tokens, memory, {lens = lens, cache = cache})
-      end,
-      reorder = function(index)
-        cache:reorder(index)
-        memory = ops.index_select(memory, index)
-        lens = lens and ops.index_select(lens, index)
+      next = function(tokens) return next_of(self, tokens, memory, at) end,
+      reorder = function(index, same_sentences)
+        at.cache:reorder(index)
+        if same_sentences then return end
+        at.memory_cache:reorder(index)
+        at.lens = at.lens and ops.index_select(at.lens, index)
       end,
     }, self.max_length or math.huge, {bos = self.bos, eos = self.eos,
       beam = o.beam, max_length = o.max_length,
-      length_penalty = o.length_penalty})
+      length_penalty = o.length_penalty, early_stopping = o.early_stopping})
   end
 
   return Class

@@ -27,7 +27,7 @@ local CONFIG <const> = {
   relative_attention_max_distance = 128, layer_norm_epsilon = 1e-6,
   feed_forward_proj = "relu", dropout_rate = 0.1, tie_word_embeddings = true,
   scale_decoder_outputs = check.NONE, decoder_start_token_id = 0,
-  eos_token_id = 1,
+  eos_token_id = 1, model_type = "t5",
 }
 
 local FEEDS <const> = {
@@ -137,9 +137,36 @@ end
 
 -- -- the network -------------------------------------------------------------
 
+local function read(given)
+  local c <const> = config.read(NAME, given, CONFIG)
+  if c.model_type == "mt5" and given.feed_forward_proj == nil then
+    c.feed_forward_proj = "gated-gelu"
+  end
+  config.check_one_of(NAME, c, "feed_forward_proj", FEEDS)
+  if c.scale_decoder_outputs == nil then -- newer files say it by itself
+    c.scale_decoder_outputs = c.model_type ~= "mt5" and c.tie_word_embeddings
+  end
+  return c
+end
+
+-- First values, whose size makes up for products that nothing scales.
+local function fill(self, c)
+  local inner <const> = c.num_heads * c.d_kv
+  local std <const> = {
+    q = (c.d_model * c.d_kv) ^ -0.5, o = inner ^ -0.5, wo = c.d_ff ^ -0.5,
+    shared = 1.0,
+  }
+  for name, p in self:named_parameters() do
+    if p.ndim == 2 then
+      nn.init.normal_(p, 0, std[name:match "(%w+)%.weight$"] or
+        c.d_model ^ -0.5)
+    end
+  end
+end
+
 --- Makes a network with first values.
 -- @function T5
--- @tparam table c what config.json holds, of the model type "t5":
+-- @tparam table c what config.json holds, of the model type "t5" or "mt5":
 -- `vocab_size`, `d_model`, `d_ff`, `num_layers`, `num_heads` must be there
 -- @raise for a setting that is missing or unknown
 -- @usage
@@ -147,8 +174,7 @@ end
 --   d_ff = 64, num_layers = 2, num_heads = 4}
 -- local scores = network(heed.tensor {{7, 9, 2}}, heed.tensor {{1, 5}})
 function T5:init(c)
-  c = config.read(NAME, c, CONFIG)
-  config.check_one_of(NAME, c, "feed_forward_proj", FEEDS)
+  c = read(c)
   local decoders <const> = c.num_decoder_layers > 0 and c.num_decoder_layers
     or c.num_layers
   self.bos, self.eos = c.decoder_start_token_id + 1, c.eos_token_id + 1
@@ -157,11 +183,9 @@ function T5:init(c)
   self.encoder = stack(c, c.num_layers, false)
   self.decoder = stack(c, decoders, true)
   self.lm_head = nn.Linear(c.d_model, c.vocab_size, {bias = false})
+  fill(self, c)
   if c.tie_word_embeddings then self.lm_head.weight = self.shared.weight end
-  -- newer files say it by itself
-  local scaled = c.scale_decoder_outputs
-  if scaled == nil then scaled = c.tie_word_embeddings end
-  self.scale = scaled and c.d_model ^ -0.5 or nil
+  self.scale = c.scale_decoder_outputs and c.d_model ^ -0.5 or nil
 end
 
 local function bias_of(part_, tq, tk)
@@ -189,7 +213,9 @@ end
 --- Reads what is written so far, and the memory.
 -- @param ids int64 tensor [B T]
 -- @param memory tensor [B S C]
--- @tparam[opt] table options `lens` [B] of the memory; `cache`
+-- @tparam[opt] table options `lens` [B] of the memory; `cache`, an
+-- `nn.KeyValueCache` of what comes before ids; `memory_cache`, one of what the
+-- layers make of the memory: once it has that, the memory is not read
 -- @return tensor [B T C], of which `score` makes scores
 -- @usage
 -- local network = heed.models.T5 {vocab_size = 100, d_model = 32, d_kv = 8,
@@ -203,7 +229,8 @@ function T5:decode(ids, memory, options)
   local before <const> = cache and cache:length() or 0
   local own <const> = {scale = 1.0, causal = true, cache = cache,
     bias = bias_of(decoder, t, before + t)}
-  local to_memory <const> = {lens = options and options.lens, cache = cache}
+  local to_memory <const> = {lens = options and options.lens,
+    cache = options and options.memory_cache}
   local x = self.dropout(self.shared(ids))
   for i = 1, #decoder.block do
     x = decoder.block[i](x, own, memory, to_memory)
@@ -221,9 +248,18 @@ function T5:score(hidden)
   return self.lm_head(self.scale and hidden * self.scale or hidden)
 end
 
--- How the names in files differ.
+-- Some files have it, but nothing is made of it.
+local UNUSED <const> =
+  "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
+
+--- The name here of a weight that files call so, or nil for what is not used;
+-- see `heed.models.load`.
+-- @tparam string name
+-- @treturn ?string
+-- @usage return heed.models.T5.rename "shared.weight" --> shared.weight
 function T5.rename(name)
-  if name:find "coder%.embed_tokens%.weight$" then return nil end
+  if name == UNUSED then return nil end
+  if name:find "coder%.embed_tokens%.weight$" then return "shared.weight" end
   return name
 end
 

@@ -2,8 +2,11 @@
 -- copy of the model is ever held.
 
 local check = require "heed.check"
+local core = require "heed.core"
 local parameter = require "heed.nn.parameter"
 local tree = require "heed.nn.tree"
+
+local ops <const> = core.ops
 
 local weights = {}
 
@@ -28,6 +31,21 @@ local function put(place, tensor, dtype)
   tensor.requires_grad = place.tensor.requires_grad
   for _, entry in ipairs(place) do rawset(entry.module, entry.key, tensor) end
   place.done = true
+end
+
+-- A second tensor for what is one weight by the config: where it differs from
+-- the first, the module of that name has it for itself, whatever the config
+-- says (files of T5 1.1 and mT5 do this).
+local function untie(place, own, tensor, dtype)
+  if tensor.dtype ~= dtype then tensor = tensor:to(dtype) end
+  for _, entry in ipairs(place) do
+    local first <const> = entry.module[entry.key]
+    if entry.name == own and check.shape(first.shape) ==
+       check.shape(tensor.shape) and not ops.equal(first, tensor) then
+      tensor.requires_grad = first.requires_grad
+      rawset(entry.module, entry.key, tensor)
+    end
+  end
 end
 
 -- Is the weight one that a file may lack?
@@ -83,11 +101,16 @@ function weights.load(func, class, c, file, dtype)
       local there <const> = check.shape(tensor.shape)
       if here == there then
         put(place, tensor, dtype)
+        place.from = own
       else
         place.done = true
         shapes[#shapes + 1] = ("%s is %s here and %s there"):format(own, here,
           there)
       end
+    elseif place and place.from and place.from ~= own then
+      local tensor = file:get(name)
+      if turned then tensor = tensor:t():contiguous() end
+      untie(place, own, tensor, dtype)
     elseif own and not place then
       unexpected[#unexpected + 1] = name
     end
