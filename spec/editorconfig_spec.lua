@@ -72,7 +72,9 @@ local function faults_of(path, text, o)
     return {path .. " is not UTF-8"}
   end
   local faults, number = {}, 0
-  if o.end_of_line == "lf" and text:find("\r", 1, true) then faults[1] = path .. " has carriage returns" end
+  if o.end_of_line == "lf" and text:find("\r", 1, true) then
+    faults[1] = path .. " has carriage returns"
+  end
   if o.insert_final_newline == "true" and text:find("[^\n]", -1) then
     faults[#faults + 1] = path .. " does not end in a newline"
   end

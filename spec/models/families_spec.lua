@@ -187,8 +187,8 @@ describe("models.load", function()
       function(folder)
         assert.error_matches(function() load(folder) end, "models.load: "
           .. folder .. "/config.json: model_type must be one of bert, gpt2, "
-          .. "llama, marian, mistral, mt5, qwen2, roberta, t5, xlm-roberta, got "
-          .. '"mamba"', 1, true)
+          .. "llama, marian, mistral, mt5, qwen2, roberta, t5, xlm-roberta, "
+          .. 'got "mamba"', 1, true)
       end)
     with_folder({["config.json"] = bytes_of(FOLDER .. "llama/config.json")},
       function(folder)
