@@ -455,6 +455,7 @@ describe("plot.lines", function()
     os.remove(file)
     assert.has_error(function()
       plot.lines({1}, {file = "/no/such/folder/x.svg"})
-    end, "lines: cannot write /no/such/folder/x.svg: No such file or directory")
+    end, "lines: /no/such/folder/x.svg: cannot be written: "
+      .. "No such file or directory")
   end)
 end)

@@ -180,6 +180,10 @@ static void start(int threads) {
   if (started >= threads - 1 || threads == refused) return;
   sigset_t all, before;
   sigfillset(&all);
+  /* faults of the thread itself have handlers of their own (mapping.c) */
+  static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+    sigdelset(&all, faults[i]);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   while (started < threads - 1 && start_one(started + 1)) started++;
   pthread_sigmask(SIG_SETMASK, &before, NULL);

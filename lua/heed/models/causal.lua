@@ -49,6 +49,11 @@ function causal.extend(name)
   -- local network = heed.models.Gpt2 {vocab_size = 100, n_embd = 32,
   --   n_layer = 2, n_head = 4}
   -- local scores = network(heed.tensor {{7, 9, 3}}) -- [1 3 100]
+  -- @usage
+  -- local network = heed.models.Llama {vocab_size = 100, hidden_size = 32,
+  --   num_hidden_layers = 2, num_attention_heads = 4, intermediate_size = 64}
+  -- local cache = heed.nn.KeyValueCache()
+  -- local scores = network(heed.tensor {{7, 9, 3}}, {cache = cache})
   function Class:forward(ids, options)
     return self:score(self:hidden(ids, options))
   end

@@ -95,9 +95,19 @@ end
 -- @raise when a file is missing or wrong, a setting is unknown, or weights do
 -- not fit
 -- @usage
--- local net = heed.models.Gpt2 {vocab_size = 20, n_embd = 8, n_layer = 1,
+-- local folder = os.tmpname()
+-- os.remove(folder)
+-- os.execute("mkdir " .. folder)
+-- local file <close> = io.open(folder .. "/config.json", "w")
+-- file:write [[{"model_type": "gpt2", "vocab_size": 20, "n_embd": 8,
+--   "n_layer": 1, "n_head": 2}]]
+-- file:flush()
+-- local made = heed.models.Gpt2 {vocab_size = 20, n_embd = 8, n_layer = 1,
 --   n_head = 2}
--- print(#heed.models.Model(net, nil, {}):logits({1, 2, 3})) -- [3 20]
+-- heed.save_safetensors(folder .. "/model.safetensors", made:state_dict())
+-- local ok, why = pcall(heed.models.load, folder, {tokenizer = false})
+-- os.execute("rm -r " .. folder)
+-- return ok --> true
 local function load(path, options)
   check.kind(NAME, "path", path, "string")
   local o <const> = check.options(NAME, options,

@@ -14,7 +14,7 @@ Model.__name = "Model"
 
 --- Puts a model together; `heed.models.load` does it from files.
 -- @function Model
--- @param network `Bert`, `Gpt2`, `Llama`, `Marian` or `T5`
+-- @param network module: `Bert`, `Gpt2`, `Llama`, `Marian` or `T5`
 -- @param[opt] tokenizer that turns texts into ids and back
 -- @tparam[opt] table c what config.json holds
 -- @usage
@@ -177,6 +177,7 @@ end
 --- The scores of what comes next, at every position of a text.
 -- @param text a string, or a list of ids
 -- @return float32 tensor [T V]
+-- @raise for a model of another family, and for a list that holds no numbers
 -- @usage
 -- local network = heed.models.Gpt2 {vocab_size = 20, n_embd = 8, n_layer = 1,
 --   n_head = 2}

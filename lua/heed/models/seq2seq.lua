@@ -45,6 +45,12 @@ function seq2seq.extend(name)
   --   d_ff = 64, num_layers = 2, num_heads = 4}
   -- local src, lens = heed.tensor {{7, 9, 2}, {8, 2, 1}}, heed.tensor {3, 2}
   -- local scores = network(src, heed.tensor {{1, 5}, {1, 6}}, {lens = lens})
+  -- @usage
+  -- local network = heed.models.Marian {vocab_size = 100, d_model = 32,
+  --   encoder_layers = 1, decoder_layers = 1, encoder_attention_heads = 4,
+  --   decoder_attention_heads = 4, encoder_ffn_dim = 64, decoder_ffn_dim = 64,
+  --   pad_token_id = 99, eos_token_id = 0, decoder_start_token_id = 99}
+  -- local scores = network(heed.tensor {{7, 9, 1}}, heed.tensor {{100, 5}})
   function Class:forward(src, tgt, options)
     check.keys(name, options, OPTIONS)
     local lens <const> = options and options.lens
