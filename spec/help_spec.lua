@@ -88,6 +88,23 @@ describe("heed.help", function()
     assert.same({'help: nothing on "qqq"\n', false}, {help.text "qqq"})
   end)
 
+  it("names what is a slip away from a word that nothing is about", function()
+    assert.matches('^help: nothing on "softmx"; near it: softmax, ',
+      (help.text "softmx"))
+    assert.equal('help: nothing on "nn.Liner"; near it: Linear\n',
+      (help.text "nn.Liner"))
+  end)
+
+  it("lists what a part holds", function()
+    local text, found = help.text(heed.optim)
+    assert.is_true(found)
+    assert.matches("^heed%.optim:\n  Adafactor +Makes an Adafactor", text)
+    assert.matches("\n  StepLR +Times gamma", text)
+    assert.is_nil(text:find("zero_grad", 1, true))
+    assert.equal((help.text()), (help.text(heed)))
+    assert.matches("^heed: tensors, gradients", tostring(help))
+  end)
+
   it("stays within 78 columns, except in code", function()
     for _, entry in ipairs(help.entries()) do
       for line in help.text(entry.path):gmatch "[^\n]+" do

@@ -92,6 +92,10 @@ function check.show(value)
   if kind == "nil" or kind == "boolean" then return tostring(value) end
   local meta = kind == "table" and debug.getmetatable(value)
   local name = type(meta) == "table" and rawget(meta, "__name") or kind
+  local own <const> = meta and rawget(value, "__name")
+  if type(own) == "string" and type(meta) == "table" and meta.__call then
+    return ("the class %s, which must be called: %s(...)"):format(own, own)
+  end
   return (name:find("^[AEIOUaeiou]") and "an " or "a ") .. name
 end
 

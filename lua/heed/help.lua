@@ -128,6 +128,44 @@ function help.search(word)
   return found
 end
 
+-- How many letters must be changed, added or left out to make b of a.
+local function distance(a, b)
+  local row = {}
+  for j = 0, #b do row[j] = j end
+  for i = 1, #a do
+    local corner
+    corner, row[0] = row[0], i
+    for j = 1, #b do
+      local same <const> = a:byte(i) == b:byte(j)
+      corner, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1,
+        corner + (same and 0 or 1))
+    end
+  end
+  return row[#b]
+end
+
+-- Names that are a slip or two away from a word, the nearest first, as text.
+local function near_names(word)
+  local found, seen <const> = {}, {}
+  local plain <const> = word:lower()
+  local most <const> = #word > 5 and 2 or #word > 2 and 1 or 0
+  for _, entry in ipairs(help.entries()) do
+    local name <const> = entry.name
+    if not seen[name] and not name:find "_$"
+        and math.abs(#name - #word) <= most then
+      seen[name] = true
+      local d <const> = distance(plain, name:lower())
+      if d <= most then found[#found + 1] = {name, d, #found} end
+    end
+  end
+  table.sort(found, function(a, b)
+    if a[2] ~= b[2] then return a[2] < b[2] end
+    return a[3] < b[3]
+  end)
+  for i, item in ipairs(found) do found[i] = item[1] end
+  return table.concat(found, ", ", 1, math.min(#found, 5))
+end
+
 -- -- showing -----------------------------------------------------------------
 
 -- Text in lines of at most `width`; what is indented keeps its lines.
@@ -242,23 +280,57 @@ local function render(entry, bold)
     .. "\n")
 end
 
+-- A line in the width of a page.
+local function cut(line)
+  line = line:gsub("%s*\n%s*", " ")
+  if #line <= WIDTH then return line end
+  return line:sub(1, utf8.offset(line, 0, WIDTH - 2) - 1) .. "..."
+end
+
 local function list(entries, title)
   local out, width = {title}, 0
   local last <const> = math.min(#entries, SHOWN)
   for i = 1, last do width = math.max(width, #entries[i].path) end
   for i = 1, last do
     local entry <const> = entries[i]
-    local line = ("  %s  %s"):format(entry.path .. (" "):rep(width
-      - #entry.path), entry.summary)
-    if #line > WIDTH then
-      line = line:sub(1, utf8.offset(line, 0, WIDTH - 2) - 1) .. "..."
-    end
-    out[#out + 1] = line
+    out[#out + 1] = cut(("  %s  %s"):format(entry.path .. (" "):rep(width
+      - #entry.path), entry.summary))
   end
   if #entries > last then
     out[#out + 1] = ("  and %d more"):format(#entries - last)
   end
   return table.concat(out, "\n") .. "\n"
+end
+
+-- A table of heed's: the name of the part that it is, or nil.
+local function part_of(value)
+  local heed <const>, seen = require "heed", {}
+  for _, entry in ipairs(help.entries()) do
+    if entry.kind ~= "method" and not seen[entry.part] then
+      seen[entry.part] = true
+      local at = heed
+      for name in entry.part:gsub("^heed%.?", ""):gmatch "[^.]+" do
+        at = type(at) == "table" and at[name] or nil
+      end
+      if rawequal(at, value) then return entry.part end
+    end
+  end
+end
+
+-- What a part holds, in one line each: all of it, for who has asked for it.
+local function list_part(part)
+  local out, width, members = {}, 0, {}
+  for _, entry in ipairs(help.entries()) do
+    if entry.part == part and not entry.name:find "_$" then
+      members[#members + 1] = entry
+      width = math.max(width, #entry.name)
+    end
+  end
+  for i, entry in ipairs(members) do
+    out[i] = cut(("  %s  %s"):format(entry.name .. (" "):rep(width
+      - #entry.name), entry.summary))
+  end
+  return ("%s:\n%s\n"):format(part, table.concat(out, "\n"))
 end
 
 local OVERVIEW <const> = [[
@@ -305,6 +377,9 @@ function help.text(what, options)
   if type(what) ~= "string" then
     local entry <const> = path_of(what)
     if entry then return render(entry, style), true end
+    local part <const> = part_of(what)
+    if part == "heed" then return OVERVIEW, true end
+    if part then return list_part(part), true end
     return ("help: nothing on %s; try a word, as heed.help \"mask\"\n")
       :format(check.show(what)), false
   end
@@ -312,7 +387,9 @@ function help.text(what, options)
   if #entries == 0 then
     entries = help.search(what)
     if #entries == 0 then
-      return ("help: nothing on %s\n"):format(check.show(what)), false
+      local near <const> = near_names(what:match "[%w_]*$")
+      return ("help: nothing on %s%s\n"):format(check.show(what),
+        near ~= "" and "; near it: " .. near or ""), false
     end
     return list(entries, ("About %s:"):format(check.show(what))), true
   end
@@ -328,7 +405,10 @@ end
 
 --- Writes the help on something to standard output: `help.text` says on what.
 -- @usage heed.help "masked_softmax"
-return setmetatable(help, {__call = function(_, what)
-  io.stdout:write((help.text(what,
-    {color = terminal.has_color(io.stdout)})))
-end})
+return setmetatable(help, {
+  __call = function(_, what)
+    io.stdout:write((help.text(what,
+      {color = terminal.has_color(io.stdout)})))
+  end,
+  __tostring = function() return (OVERVIEW:gsub("%s+$", "")) end,
+})

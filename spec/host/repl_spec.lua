@@ -114,6 +114,20 @@ describe("the prompt", function()
     assert.equal('"table"\n', (answers("type(heed)\n")))
   end)
 
+  it("ends at exit and quit, unless they are variables", function()
+    for _, line in ipairs {"exit", "quit", "exit()", " quit ( )"} do
+      assert.equal("", (answers(line .. "\n1 + 1\n")))
+    end
+    assert.equal("5\n2\n", (answers("quit = 5\nquit\n1 + 1\n")))
+  end)
+
+  it("has help in a global, unless it is a variable", function()
+    assert.matches("^heed: tensors, gradients", (answers("help\n")))
+    assert.matches("^heed%.softmax%(", (answers('help "softmax"\n')))
+    assert.matches("^nn%.ReLU%(", (answers("help(heed.nn.ReLU)\n")))
+    assert.equal("7\n", (answers("help\n", "-e", "help = 7")))
+  end)
+
   it("leaves a global heed that is there alone", function()
     assert.equal('"mine"\n', (answers("heed\n", "-e", "heed = 'mine'")))
   end)
@@ -147,6 +161,11 @@ describe("the commands of the prompt", function()
       assert.matches("^nn%.Linear%(in_features, out_features",
         (answers("nn = heed.nn\n" .. line .. "\n")))
     end
+  end)
+
+  it("list what a part holds", function()
+    assert.matches("^heed%.optim:\n  Adafactor ", (answers "?heed.optim\n"))
+    assert.equal((answers "?\n"), (answers "?heed\n"))
   end)
 
   it("explain a value by its class", function()

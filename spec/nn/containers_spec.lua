@@ -91,6 +91,12 @@ describe("a list of modules", function()
       message(list.remove, nn.Sequential()))
     assert.equal("Sequential: part 1 must be a module or a function, got 3",
       message(list.insert, list, 1, 3))
+    assert.equal("Sequential: part 2 must be a module or a function, got the "
+      .. "class ReLU, which must be called: ReLU(...)",
+      message(nn.Sequential, nn.Linear(2, 2), nn.ReLU))
+    assert.equal("Sequential: part 1 must be a module or a function, got the "
+      .. "class ReLU, which must be called: ReLU(...)",
+      message(nn.Sequential, nn.ReLU))
     assert.equal("ModuleList: entry 1 must be a module, got a function",
       message(nn.ModuleList, {print}))
     assert.equal("ModuleList: modules must be a table, got 1",

@@ -47,6 +47,8 @@ describe("a module", function()
   it("says when there is no forward", function()
     local Empty = nn.Module:extend("Empty")
     assert.equal("Empty: has no forward", message(Empty(), 1))
+    assert.equal("Module: a method was called on nil; with a colon, as in "
+      .. "net:parameters(), it gets its module", message(Empty.parameters))
   end)
 
   it("counts a shared tensor once", function()

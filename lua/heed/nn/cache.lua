@@ -29,7 +29,8 @@ local FLOATS <const> = {
   float16 = true, bfloat16 = true, float32 = true, float64 = true,
 }
 
---- Makes an empty cache.
+--- Makes an empty cache: keys and values of earlier steps, for decoding step by
+-- step.
 -- @function KeyValueCache
 -- @tparam[opt] table options `capacity`: how many steps there is room for; by
 -- default the room grows; `dtype` in which keys and values are kept, by default

@@ -1,5 +1,5 @@
---- ImageSelfAttention: every pixel attends to all pixels (Zhang et al., 2019:
--- SAGAN).
+--- ImageSelfAttention: every pixel attends to all pixels, as in SAGAN (Zhang et
+-- al., 2019).
 --
 --     q, k, v = pixels of three 1x1 convolutions of the image
 --     y = softmax(scale q k^T) v, as an image;  with `residual`: gamma y + x

@@ -1,5 +1,5 @@
 --- RelativePositionBias: a learned number for each head and distance, added to
--- the scores of attention (Raffel et al., 2020: T5).
+-- the scores of attention, as in T5 (Raffel et al., 2020).
 --
 -- Distances share a number by buckets: each short one has its own, longer ones
 -- share it the more the longer they are, and all from `max_distance` on have

@@ -15,7 +15,7 @@ local Sequential = List:extend("Sequential")
 function Sequential:init(...)
   local parts = {...}
   local first = parts[1]
-  if type(first) == "table" and not tree.is_module(first) then
+  if type(first) == "table" and getmetatable(first) == nil then
     parts = first
   end
   for i = 1, #parts do self:append(parts[i]) end

@@ -17,7 +17,8 @@ local tree = require "heed.nn.tree"
 
 local Layer = Module:extend("TransformerEncoderLayer")
 
---- Makes a layer.
+--- Makes a layer: attention of a sequence to itself and a part that looks at
+-- each step alone, each added to what goes in.
 -- @function TransformerEncoderLayer
 -- @tparam integer d_model width; a multiple of nhead
 -- @tparam integer nhead heads of the attention

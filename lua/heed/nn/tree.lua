@@ -149,6 +149,10 @@ end
 --- The tensors of a kind ("parameter", "buffer", or "state" for what is
 -- saved), {name =, tensor =, module =, key =}; each once, or by all names.
 function tree.tensors(self, kind, aliases)
+  if not is_module(self) then
+    check.fail("Module: a method was called on %s; with a colon, as in "
+      .. "net:parameters(), it gets its module", check.show(self))
+  end
   local walk = {wanted = wanted[kind], aliases = aliases, list = {},
     seen = {}}
   add_tensors(self, "", walk, {})

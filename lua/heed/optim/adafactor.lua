@@ -16,7 +16,8 @@ local settings = require "heed.optim.settings"
 
 local adafactor_ <const> = core.ops.adafactor_
 
---- Makes an optimiser.
+--- Makes an Adafactor: no momentum, little memory, a rate relative to the size
+-- of each parameter (Shazeer and Stern, 2018).
 -- @function Adafactor
 -- @tparam table params list of tensors or of groups
 -- @tparam[opt] table options `lr`, 1e-2 by default, an upper bound;

@@ -8,7 +8,8 @@ local settings = require "heed.optim.settings"
 
 local adagrad_ <const>, full <const> = core.ops.adagrad_, core.ops.full
 
---- Makes an optimiser.
+--- Makes an Adagrad: rates that fall with all gradients so far (Duchi et al.,
+-- 2011).
 -- @function Adagrad
 -- @tparam table params list of tensors or of groups
 -- @tparam[opt] table options `lr`, 1e-2 by default; `lr_decay`, 0;

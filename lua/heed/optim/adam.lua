@@ -50,7 +50,8 @@ end
 
 local adam = {}
 
---- Makes an optimiser.
+--- Makes an Adam: each element moves by the mean of its gradients over the root
+-- of the mean of their squares (Kingma and Ba, 2015).
 -- @function Adam
 -- @tparam table params list of tensors or of groups
 -- @tparam[opt] table options `lr`, 1e-3 by default; `betas`, {0.9, 0.999};

@@ -10,7 +10,8 @@ local settings = require "heed.optim.settings"
 
 local adamax_ <const> = core.ops.adamax_
 
---- Makes an optimiser.
+--- Makes an Adamax: Adam by the largest gradients instead of their squares
+-- (Kingma and Ba, 2015).
 -- @function Adamax
 -- @tparam table params list of tensors or of groups
 -- @tparam[opt] table options `lr`, 2e-3 by default; `betas`, {0.9, 0.999};

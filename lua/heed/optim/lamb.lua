@@ -11,7 +11,8 @@ local settings = require "heed.optim.settings"
 
 local lamb_ <const> = core.ops.lamb_
 
---- Makes an optimiser.
+--- Makes a LAMB: Adam for large batches, whose rate follows the size of each
+-- parameter (You et al., 2020).
 -- @function LAMB
 -- @tparam table params list of tensors or of groups
 -- @tparam[opt] table options `lr`, 1e-3 by default; `betas`, {0.9, 0.999};

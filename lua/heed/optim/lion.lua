@@ -9,8 +9,9 @@ local settings = require "heed.optim.settings"
 
 local lion_ <const> = core.ops.lion_
 
---- Makes an optimiser. The authors advise a rate of a third to a tenth of that
--- for AdamW, and a decay as many times larger.
+--- Makes a Lion: every element moves by the rate, in the direction of its mean
+-- gradient (Chen et al., 2023). The authors advise a rate of a third to a tenth
+-- of that for AdamW, and a decay as many times larger.
 -- @function Lion
 -- @tparam table params list of tensors or of groups
 -- @tparam[opt] table options `lr`, 1e-4 by default; `betas`, {0.9, 0.99};

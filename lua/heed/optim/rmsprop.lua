@@ -11,7 +11,8 @@ local settings = require "heed.optim.settings"
 
 local rmsprop_ <const> = core.ops.rmsprop_
 
---- Makes an optimiser.
+--- Makes an RMSprop: gradients over the root of the mean of their squares
+-- (Tieleman and Hinton, 2012).
 -- @function RMSprop
 -- @tparam table params list of tensors or of groups
 -- @tparam[opt] table options `lr`, 1e-2 by default; `alpha`, 0.99; `eps`, 1e-8;

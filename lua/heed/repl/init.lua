@@ -112,6 +112,11 @@ function Session:serve()
   local text, why = self.host.read(prompt("_PROMPT", "heed> "))
   if not text then return why ~= "end" end
   if not text:find "%S" then return true end
+  local word <const> = text:match "^%s*(%a+)%s*$" or
+    text:match "^%s*(%a+)%s*%(%s*%)%s*$"
+  if (word == "exit" or word == "quit") and rawget(_G, word) == nil then
+    return false
+  end
   local command <const> = magic.find(text)
   if command then
     text = self:read_on(text, function(all)
@@ -146,6 +151,9 @@ function repl.run(host)
   local session <const> = repl.new(host)
   if rawget(_G, "heed") == nil then
     session:call(function() rawset(_G, "heed", require "heed") end)
+  end
+  if rawget(_G, "help") == nil then
+    rawset(_G, "help", require "heed.help")
   end
   if host.terminal then
     io.stdout:write("?name explains, %help lists commands\n")

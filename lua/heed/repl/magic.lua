@@ -112,6 +112,7 @@ add("help", "", "lists these commands", function()
   write(("  %-18s %s\n"):format("?name  name?", "what a function or class "
     .. "takes and gives, or what a value is"))
   write(("  %-18s %s\n"):format("??word", "what there is about a word"))
+  write(("  %-18s %s\n"):format("help \"word\"", "heed.help; exit or quit ends"))
   write("\nThe result of the last expression is `_`. Tab completes names, "
     .. "fields, options and\nfiles; Ctrl-R searches the history; Ctrl-C stops "
     .. "what runs; Ctrl-D ends.\n")
@@ -178,6 +179,8 @@ local function explain_value(session, name, value, color)
   local entry = help.entry(name)
   if type(value) == "function" or type(value) == "table" then
     entry = help.entry(value) or entry
+    local text <const>, found <const> = help.text(value, {color = color})
+    if found then return text end
   end
   if entry then return (help.text(entry.path, {color = color})) end
   local class <const> = type(value) == "table" and getmetatable(value)
