@@ -98,16 +98,17 @@ end
 -- local folder = os.tmpname()
 -- os.remove(folder)
 -- os.execute("mkdir " .. folder)
--- local file <close> = io.open(folder .. "/config.json", "w")
--- file:write [[{"model_type": "gpt2", "vocab_size": 20, "n_embd": 8,
---   "n_layer": 1, "n_head": 2}]]
--- file:flush()
--- local made = heed.models.Gpt2 {vocab_size = 20, n_embd = 8, n_layer = 1,
---   n_head = 2}
+-- local file = io.open(folder .. "/config.json", "w")
+-- file:write [[{"model_type": "llama", "vocab_size": 20, "hidden_size": 8,
+--   "num_hidden_layers": 1, "num_attention_heads": 2,
+--   "intermediate_size": 16}]]
+-- file:close()
+-- local made = heed.models.Llama {vocab_size = 20, hidden_size = 8,
+--   num_hidden_layers = 1, num_attention_heads = 2, intermediate_size = 16}
 -- heed.save_safetensors(folder .. "/model.safetensors", made:state_dict())
--- local ok, why = pcall(heed.models.load, folder, {tokenizer = false})
+-- local model = heed.models.load(folder)
 -- os.execute("rm -r " .. folder)
--- return ok --> true
+-- return model:logits({1, 2, 3}).shape --> 3 20
 local function load(path, options)
   check.kind(NAME, "path", path, "string")
   local o <const> = check.options(NAME, options,

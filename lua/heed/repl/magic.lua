@@ -112,7 +112,8 @@ add("help", "", "lists these commands", function()
   write(("  %-18s %s\n"):format("?name  name?", "what a function or class "
     .. "takes and gives, or what a value is"))
   write(("  %-18s %s\n"):format("??word", "what there is about a word"))
-  write(("  %-18s %s\n"):format("help \"word\"", "heed.help; exit or quit ends"))
+  write(("  %-18s %s\n"):format("help \"word\"",
+    "heed.help; exit or quit ends"))
   write("\nThe result of the last expression is `_`. Tab completes names, "
     .. "fields, options and\nfiles; Ctrl-R searches the history; Ctrl-C stops "
     .. "what runs; Ctrl-D ends.\n")
