@@ -33,7 +33,8 @@ int luaopen_heed_core(lua_State *L);
 
 /* Lua forgets a finaliser that it has no memory to call, and what that would
    have freed; leaks of heed's own are looked for below. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *
+__asan_default_options(void);
 const char *__asan_default_options(void) { return "detect_leaks=0"; }
 
 /* -- requests that fail -- */
