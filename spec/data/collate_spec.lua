@@ -113,6 +113,15 @@ describe("data.padded", function()
     assert.is_nil(batch.valid_lens.z)
   end)
 
+  it("ends with the length of a list that makes up values", function()
+    local function endless(list, value)
+      return setmetatable(list, {__index = function() return value end})
+    end
+    assert.same({1, 2}, data.collate(endless({1, 2}, 7)):totable())
+    assert.same({{1, 0}, {2, 3}},
+      data.pad_sequence(endless({{1}, {2, 3}}, {9})):totable())
+  end)
+
   it("refuses items without fields", function()
     assert.equal("DataLoader: with pad, the items of a batch must be sequences "
       .. "or tables of the same fields, got 1 first",

@@ -5,6 +5,10 @@ local check = require "heed.check"
 
 local collate = {}
 
+-- The items of a list by its length: what stands behind them in a table that
+-- makes up values is none, and would have no end.
+local function items_of(list) return table.move(list, 1, #list, 1, {}) end
+
 -- -- sequences of different lengths ------------------------------------------
 
 -- The sequences as tensors [T ...] of one dtype and the same sizes but for T.
@@ -77,7 +81,7 @@ end
 -- return ids[2] --> 8, 1, 1
 function collate.pad_sequence(list, options)
   local func <const> = "pad_sequence"
-  check.kind(func, "list", list, "table")
+  list = items_of(check.kind(func, "list", list, "table"))
   local o <const> = check.types(func, options, {pad = "number"})
   local pad <const> = o.pad or 0
   local lengths, longest, plain = {}, 0, true
@@ -199,7 +203,7 @@ end
 function collate.collate(items)
   check.kind("collate", "items", items, "table")
   if #items == 0 then check.fail("collate: items is empty") end
-  return stack(items, "the item")
+  return stack(items_of(items), "the item")
 end
 
 -- Is the field a sequence that `pad` fills up when it names no fields?
