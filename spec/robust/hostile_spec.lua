@@ -18,7 +18,9 @@ local function setting(name, default)
   return text and text ~= "" and math.tointeger(tonumber(text)) or default
 end
 
-local SEED <const> = setting("HEED_SEED", os.time())
+-- New ones in long runs; short runs are to say the same each time.
+local SEED <const> = setting("HEED_SEED", os.getenv "HEED_LONG" and os.time()
+  or 1)
 local CALLS <const> = setting("HEED_CALLS", os.getenv "HEED_LONG" and 300 or 3)
 
 local function absolute(path)
@@ -56,7 +58,10 @@ describe("hostile calls", function()
   it("do no harm", function()
     local root = lfs.currentdir()
     local only = os.getenv "HEED_FUNCTION" or ""
-    local command = ("cd %s; %s LUA_PATH=%s timeout -s ABRT %d %s %s %s %d " ..
+    -- Lua calls no finaliser of what is made while a state closes: leaks are
+    -- what run.lua itself says of them
+    local command = ("cd %s; %s ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 " ..
+      "LUA_PATH=%s timeout -s ABRT %d %s %s %s %d " ..
       "%d %d %s >out 2>&1 </dev/null"):format(quoted(folder), limits(),
       quoted(root .. "/?.lua;" .. root .. "/lua/?.lua;" .. root ..
         "/lua/?/init.lua;;"), 300 + 4 * CALLS, quoted(absolute(PROGRAM)),
