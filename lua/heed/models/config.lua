@@ -73,8 +73,10 @@ end
 --- Raises unless a setting has one of the values that are known.
 function config.check_one_of(name, c, key, known)
   if known[c[key]] == nil then
+    local names <const> = {} -- of values that may be booleans
+    for value in pairs(known) do names[tostring(value)] = true end
     check.fail("%s: config: %s must be one of %s, got %s", name, key,
-      check.names(known), check.show(c[key]))
+      check.names(names), check.show(c[key]))
   end
   return known[c[key]]
 end

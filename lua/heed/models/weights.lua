@@ -2,11 +2,8 @@
 -- copy of the model is ever held.
 
 local check = require "heed.check"
-local core = require "heed.core"
 local parameter = require "heed.nn.parameter"
 local tree = require "heed.nn.tree"
-
-local ops <const> = core.ops
 
 local weights = {}
 
@@ -41,7 +38,7 @@ local function untie(place, own, tensor, dtype)
   for _, entry in ipairs(place) do
     local first <const> = entry.module[entry.key]
     if entry.name == own and check.shape(first.shape) ==
-       check.shape(tensor.shape) and not ops.equal(first, tensor) then
+       check.shape(tensor.shape) and not first:equal(tensor) then
       tensor.requires_grad = first.requires_grad
       rawset(entry.module, entry.key, tensor)
     end
