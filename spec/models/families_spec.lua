@@ -161,6 +161,23 @@ describe("models.load", function()
       network.model.embed_tokens.weight))
   end)
 
+  it("loads a tied head that the file holds twice", function()
+    local c <const> = '{"model_type": "llama", "vocab_size": 20, '
+      .. '"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, '
+      .. '"intermediate_size": 16, "tie_word_embeddings": true}'
+    local made = heed.models.Llama(require "cjson".decode(c))
+    with_folder({["config.json"] = c}, function(folder)
+      heed.save_safetensors(folder .. "/model.safetensors",
+        made:state_dict {aliases = true})
+      local network = load(folder).network
+      assert.is_true(rawequal(network.lm_head.weight,
+        network.model.embed_tokens.weight))
+      local ids = heed.tensor {{3, 7, 20}}
+      assert.is_true(heed.no_grad(network, ids):equal(
+        heed.no_grad(made, ids)))
+    end)
+  end)
+
   it("can be trained, and made from a config alone", function()
     local network = heed.models.Llama {vocab_size = 20, hidden_size = 8,
       num_hidden_layers = 1, num_attention_heads = 2, intermediate_size = 8}
