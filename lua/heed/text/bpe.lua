@@ -15,15 +15,32 @@ local merge = require "heed.text.merge"
 local merges = require "heed.text.merges"
 local order = require "heed.text.order"
 local pieces = require "heed.text.pieces"
+local remember = require "heed.text.remember"
 local Tokenizer = require "heed.text.tokenizer"
 local unicode = require "heed.core".unicode
 
 local BPE = Tokenizer.class "BPE"
 
--- Words remembered with their ids: at most two generations of this many, none
--- longer than this.
+-- Words remembered with their ids: how many, and how long in bytes.
 local CACHED_WORDS <const> = 30000
 local CACHED_BYTES <const> = 32
+
+-- The ids of a word before any merge. A character without a token becomes its
+-- bytes or `<unk>`.
+local function spell(self, word)
+  local ids = {}
+  for _, char in ipairs(pieces.characters(word)) do
+    local id = self.ids[char]
+    if id then
+      ids[#ids + 1] = id
+    elseif self.parts.byte_fallback then
+      for i = 1, #char do ids[#ids + 1] = self.first_byte + char:byte(i) end
+    else
+      ids[#ids + 1] = self.unk
+    end
+  end
+  return ids
+end
 
 -- `parts` as `bpe_table` has them.
 local function new(parts)
@@ -33,12 +50,14 @@ local function new(parts)
     first_byte = #parts.specials + 1,
     last_byte = #parts.specials + (parts.byte_fallback and pieces.BYTES or 0),
     rank = {}, -- of a pair: its place in `parts.merges`
-    fresh = {}, n_fresh = 0, stale = {}, -- the cache, see `word_ids`
   }, BPE)
   Tokenizer.number(self, #parts.specials)
   for rank, pair in ipairs(parts.merges) do
     self.rank[pair[1] << 32 | pair[2]] = rank
   end
+  self.word_ids = remember(function(word)
+    return merge(spell(self, word), self.rank, self.parts.merges)
+  end, CACHED_WORDS, CACHED_BYTES)
   return self
 end
 
@@ -152,40 +171,6 @@ function BPE.train(texts, options)
   return new(parts)
 end
 
--- The ids of a word before any merge. A character without a token becomes its
--- bytes or `<unk>`.
-local function spell(self, word)
-  local ids = {}
-  for _, char in ipairs(pieces.characters(word)) do
-    local id = self.ids[char]
-    if id then
-      ids[#ids + 1] = id
-    elseif self.parts.byte_fallback then
-      for i = 1, #char do ids[#ids + 1] = self.first_byte + char:byte(i) end
-    else
-      ids[#ids + 1] = self.unk
-    end
-  end
-  return ids
-end
-
--- The ids of a word, remembered. When a generation of the cache is full, the
--- one before it is forgotten; a word in use moves on to the new one.
-local function word_ids(self, word)
-  local ids = self.fresh[word]
-  if ids then return ids end
-  ids = self.stale[word] or
-    merge(spell(self, word), self.rank, self.parts.merges)
-  if #word <= CACHED_BYTES then
-    if self.n_fresh == CACHED_WORDS then
-      self.stale, self.fresh, self.n_fresh = self.fresh, {}, 0
-    end
-    self.fresh[word] = ids
-    self.n_fresh = self.n_fresh + 1
-  end
-  return ids
-end
-
 --- Returns the ids of a text, a list of integers from 1. Nothing is added at
 -- the ends.
 -- @tparam string text any bytes; what is not UTF-8 is spelt by byte tokens
@@ -195,7 +180,7 @@ function BPE:encode(text)
   self:check_text("encode", text)
   local ids = {}
   for _, word in ipairs(unicode.words(text)) do
-    local part = word_ids(self, word)
+    local part = self.word_ids(word)
     table.move(part, 1, #part, #ids + 1, ids)
   end
   return ids

@@ -13,11 +13,12 @@ local CLASSES <const> = {
   ["heed.words"] = "words",
 }
 
--- The table of one of heed's own files, or nil.
-local function own_table(text)
-  if text:sub(1, 1) ~= "{" then return nil end
+-- The object of a JSON file, or nil.
+local function read_object(path)
+  local text <const> = read_file("text.load", path)
+  if not text or text:sub(1, 1) ~= "{" then return nil end
   local ok <const>, t = pcall(cjson.decode, text)
-  if ok and type(t) == "table" and t.format ~= nil then return t end
+  return ok and t or nil
 end
 
 -- What f gives, or nil and its message without the place.
@@ -38,8 +39,8 @@ local function load_own(path, t)
   return result, fault and ("text.load: %s: %s"):format(path, fault)
 end
 
-local function load_pretrained(path)
-  local c <const>, roles = files.read(path)
+local function load_pretrained(path, json)
+  local c <const>, roles = files.read(path, json)
   return require "heed.text.pretrained".new(c, roles)
 end
 
@@ -60,10 +61,9 @@ end
 -- return heed.text.load(name):decode({261, 262}) --> ab
 local function load(path)
   check.kind("text.load", "path", path, "string")
-  local text <const> = read_file("text.load", path)
-  local t <const> = text and own_table(text)
-  if t then return load_own(path, t) end
-  local result <const>, fault = attempt(load_pretrained, path)
+  local json <const> = read_object(path)
+  if json and json.format ~= nil then return load_own(path, json) end
+  local result <const>, fault = attempt(load_pretrained, path, json)
   if result then return result end
   fault = fault:gsub("^text%.load: ", "")
   if fault:sub(1, #path) ~= path then fault = path .. ": " .. fault end

@@ -13,6 +13,7 @@ local normalizers = require "heed.text.hub.normalizers"
 local part = require "heed.text.hub.part"
 local post_processors = require "heed.text.hub.post_processors"
 local pre_tokenizers = require "heed.text.hub.pre_tokenizers"
+local remember = require "heed.text.remember"
 local Tokenizer = require "heed.text.tokenizer"
 local unicode = require "heed.core".unicode
 local vocabulary = require "heed.text.hub.vocabulary"
@@ -30,7 +31,7 @@ for name, file in pairs {
   end
 end
 
--- Pieces remembered with their ids: at most so many, none longer.
+-- Pieces remembered with their ids: how many, and how long in bytes.
 local CACHED <const>, LONGEST <const> = 50000, 64
 
 local function is_type(component, name)
@@ -91,13 +92,13 @@ local FIELDS <const> = {"pad", "bos", "eos", "unk", "cls", "sep", "mask"}
 -- Puts a tokeniser together, see `Pretrained.new`.
 local function new(c, roles)
   local self <const> = setmetatable({c = c, roles = roles, list = {}, ids = {},
-    special = {}, cache = {}, n_cached = 0}, Pretrained)
+    special = {}}, Pretrained)
   local model = part.make("model", MODELS, c.model)
   if not model then check.fail("tokenizer: model is missing") end
   local tokens <const> = added.read(c.added_tokens)
   if c.numbers then model = renumber(model, c.numbers, roles) end
   number(self, model[1], tokens)
-  self.ids_of = model[2]
+  self.ids_of = remember(model[2], CACHED, LONGEST)
   self.normalize = normalizers(c.normalizer)
   if is_type(c.normalizer, "BertNormalizer") then
     if not is_type(c.pre_tokenizer, "BertPreTokenizer") then
@@ -139,17 +140,6 @@ end
 
 -- -- texts to ids ------------------------------------------------------------
 
-local function piece_ids(self, piece)
-  local ids = self.cache[piece]
-  if ids then return ids end
-  ids = self.ids_of(piece)
-  if #piece <= LONGEST then
-    if self.n_cached >= CACHED then self.cache, self.n_cached = {}, 0 end
-    self.cache[piece], self.n_cached = ids, self.n_cached + 1
-  end
-  return ids
-end
-
 -- The ids of a text without what stands around them.
 local function plain_ids(self, text)
   local ids, first = {}, true
@@ -165,7 +155,7 @@ local function plain_ids(self, text)
           local pieces <const> = self.split and self.split({part_}, first) or
             {part_}
           for _, piece in ipairs(pieces) do
-            local of_piece <const> = piece_ids(self, piece)
+            local of_piece <const> = self.ids_of(piece)
             table.move(of_piece, 1, #of_piece, #ids + 1, ids)
           end
         end

@@ -8,7 +8,9 @@
 
 local check = require "heed.check"
 local learn = require "heed.text.wordpiece_learn"
+local longest_tokens = require "heed.text.longest_tokens"
 local read_file = require "heed.read_file"
+local remember = require "heed.text.remember"
 local Tokenizer = require "heed.text.tokenizer"
 local unicode = require "heed.core".unicode
 
@@ -23,16 +25,32 @@ local LONGEST_WORD <const> = 100
 
 local SPECIALS <const> = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 
+-- Words remembered with their ids.
+local CACHED_WORDS <const> = 50000
+
+-- The ids of a word and, in `ends`, the last byte of each in it; one [UNK] for
+-- a word that cannot be spelt.
+local function spell(self, word)
+  if utf8.len(word) <= LONGEST_WORD then
+    local ids <const>, ends = longest_tokens(word, self.ids, PREFIX,
+      self.longest)
+    if ids then return ids, ends end
+  end
+  return {self.unk}, {#word}
+end
+
 -- `o`: lowercase, strip_accents, specials (those of the list that are special).
 local function new(list, o)
   local self <const> = setmetatable({
     list = list, lowercase = o.lowercase, strip_accents = o.strip_accents,
-    special = {}, cache = {}, n_cached = 0,
+    special = {},
   }, WordPiece)
   Tokenizer.number(self, #list)
   local longest = 0
   for _, token in ipairs(list) do longest = math.max(longest, #token) end
   self.longest = longest
+  self.word_ids = remember(function(word) return (spell(self, word)) end,
+    CACHED_WORDS, math.huge)
   local firsts = {}
   for i, token in ipairs(o.specials) do
     self.special[self.ids[token]] = token
@@ -48,9 +66,6 @@ local function check_case(func, o)
   if o.strip_accents == nil then o.strip_accents = o.lowercase end
   check.kind(func, "strip_accents", o.strip_accents, "boolean")
 end
-
--- Words remembered with their ids.
-local CACHED_WORDS <const> = 50000
 
 -- The specials of BERT that are in the list.
 local function own_specials(list)
@@ -149,41 +164,6 @@ end
 
 -- -- texts to ids ------------------------------------------------------------
 
--- The ids of a word and, in `ends`, the last byte of each in it; one [UNK] for
--- a word that cannot be spelt.
-local function spell(self, word)
-  local length <const> = utf8.len(word)
-  if length > LONGEST_WORD then return {self.unk}, {#word} end
-  local ids, ends = {}, {}
-  local from = 1
-  while from <= #word do
-    local prefix <const> = from > 1 and PREFIX or ""
-    local to = math.min(#word, from + self.longest - 1)
-    local id
-    while to >= from do
-      id = self.ids[prefix .. word:sub(from, to)]
-      if id then break end
-      to = to - 1
-    end
-    if not id then return {self.unk}, {#word} end
-    ids[#ids + 1], ends[#ends + 1] = id, to
-    from = to + 1
-  end
-  return ids, ends
-end
-
--- The ids of a word, remembered.
-local function word_ids(self, word)
-  local ids = self.cache[word]
-  if ids then return ids end
-  ids = spell(self, word)
-  if self.n_cached >= CACHED_WORDS then
-    self.cache, self.n_cached = {}, 0
-  end
-  self.cache[word], self.n_cached = ids, self.n_cached + 1
-  return ids
-end
-
 -- The first special token in the text from byte `from` on, the longest of
 -- several there: its first and last byte and its id, or nil.
 local function find_special(self, text, from)
@@ -219,7 +199,7 @@ local function add_text(self, text, ids)
   each_part(self, text, function(part)
     for _, word in ipairs((unicode.bert_words(part, self.lowercase,
         self.strip_accents))) do
-      local of_word <const> = word_ids(self, word)
+      local of_word <const> = self.word_ids(word)
       table.move(of_word, 1, #of_word, #ids + 1, ids)
     end
   end, function(id) ids[#ids + 1] = id end)

@@ -17,16 +17,6 @@ local function map(list, f)
   return result
 end
 
-local function replacer(pattern, content)
-  return function(text)
-    local parts = regex.cut(pattern, text)
-    for i, piece in ipairs(parts) do
-      parts[i] = piece[1] and content or piece[2]
-    end
-    return table.concat(parts)
-  end
-end
-
 function makers.ByteLevel()
   return function(tokens)
     return {unicode.repair(bytes.read(table.concat(tokens)))}
@@ -76,8 +66,8 @@ end
 function makers.BPEDecoder(c, name)
   local suffix <const> = part.string(name, c, "suffix", "</w>")
   local pattern <const> = regex.new(name, regex.quote(suffix))
-  local inside <const>, last <const> = replacer(pattern, " "),
-    replacer(pattern, "")
+  local inside <const>, last <const> = regex.replacer(pattern, " "),
+    regex.replacer(pattern, "")
   return function(tokens)
     return map(tokens, function(token, i, n)
       return (i == n and last or inside)(token)
@@ -136,7 +126,7 @@ function makers.Strip(c, name)
 end
 
 function makers.Replace(c, name)
-  local replace <const> = replacer(
+  local replace <const> = regex.replacer(
     regex.new(name, regex.read(name, c.pattern)),
     part.string(name, c, "content"))
   return function(tokens) return map(tokens, function(t) return replace(t) end)

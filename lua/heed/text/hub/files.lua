@@ -225,10 +225,12 @@ end
 function files.has(folder) return choose(folder) ~= nil end
 
 --- Reads a tokeniser file, or those of a folder.
+-- @tparam string path
+-- @tparam[opt] table json what the file holds, where that has been read
 -- @treturn table what tokenizer.json would hold
 -- @treturn table tokens by role
 -- @raise when there is none
-function files.read(path)
+function files.read(path, json)
   path = path:gsub("(.)/+$", "%1")
   local folder <const> = path:match "^(.*)/[^/]*$" or "."
   local name <const> = path:match "[^/]*$"
@@ -247,10 +249,10 @@ function files.read(path)
         return gpt2(vocab, merges, read_settings(folder))
       end
     end
-    return read_json(path), roles_of(read_settings(folder))
+    return json or read_json(path), roles_of(read_settings(folder))
   end
   local reader <const> = choose(path)
-  if not reader and exists(path) then return read_json(path), {} end
+  if not reader and exists(path) then return json or read_json(path), {} end
   if not reader then
     check.fail("%s: %s: has none of tokenizer.json, vocab.json with "
       .. "merges.txt, source.spm, tokenizer.model, spiece.model, vocab.txt",

@@ -47,15 +47,8 @@ function normalizers.Strip(c, name)
 end
 
 function normalizers.Replace(c, name)
-  local pattern <const> = regex.new(name, regex.read(name, c.pattern))
-  local content <const> = part.string(name, c, "content")
-  return function(text)
-    local parts = regex.cut(pattern, text)
-    for i, piece in ipairs(parts) do
-      parts[i] = piece[1] and content or piece[2]
-    end
-    return table.concat(parts)
-  end
+  return regex.replacer(regex.new(name, regex.read(name, c.pattern)),
+    part.string(name, c, "content"))
 end
 
 function normalizers.Prepend(c, name)

@@ -77,32 +77,25 @@ function ways.Isolated(parts)
   return list
 end
 
--- Matches beside each other become one part.
-function ways.Contiguous(parts)
-  local list, was = {}, nil
-  for _, part in ipairs(parts) do
-    if part[1] == was then
-      list[#list] = list[#list] .. part[2]
-    else
-      list[#list + 1] = part[2]
+-- A way in which a part joins the one before it where `joins` says so of the
+-- two: is it a match, and was that one?
+local function joining(joins)
+  return function(parts)
+    local list = {}
+    for i, part in ipairs(parts) do
+      if i > 1 and joins(part[1], parts[i - 1][1]) then
+        list[#list] = list[#list] .. part[2]
+      else
+        list[#list + 1] = part[2]
+      end
     end
-    was = part[1]
+    return list
   end
-  return list
 end
 
-function ways.MergedWithPrevious(parts)
-  local list, was = {}, true
-  for _, part in ipairs(parts) do
-    if part[1] and not was then
-      list[#list] = list[#list] .. part[2]
-    else
-      list[#list + 1] = part[2]
-    end
-    was = part[1]
-  end
-  return list
-end
+-- Matches beside each other become one part.
+ways.Contiguous = joining(function(is, was) return is == was end)
+ways.MergedWithPrevious = joining(function(is, was) return is and not was end)
 
 function ways.MergedWithNext(parts)
   local list, before = {}, ""
@@ -133,6 +126,17 @@ end
 function regex.invert(parts)
   for _, part in ipairs(parts) do part[1] = not part[1] end
   return parts
+end
+
+--- Returns a function that puts `content` in the place of each match.
+function regex.replacer(pattern, content)
+  return function(text)
+    local parts = regex.cut(pattern, text)
+    for i, piece in ipairs(parts) do
+      parts[i] = piece[1] and content or piece[2]
+    end
+    return table.concat(parts)
+  end
 end
 
 --- The pattern of a component, given as `{String = }` or `{Regex = }`.

@@ -1,8 +1,9 @@
 --- The model WordPiece of tokenizer.json: from the start of a word the longest
 -- token, then the longest that goes on.
 
-local part = require "heed.text.hub.part"
 local check = require "heed.check"
+local longest_tokens = require "heed.text.longest_tokens"
+local part = require "heed.text.hub.part"
 local vocabulary = require "heed.text.hub.vocabulary"
 
 --- Returns the ids of the vocabulary, and a function from a piece of text to
@@ -23,20 +24,10 @@ return function(c, name)
       check.show(word))
   end
   return ids, function(word)
-    if (utf8.len(word) or #word) > most then return unknown_word(word) end
-    local list, from = {}, 1
-    while from <= #word do
-      local before <const> = from > 1 and prefix or ""
-      local to = math.min(#word, from + longest - 1)
-      local id
-      while to >= from do
-        id = ids[before .. word:sub(from, to)]
-        if id then break end
-        to = to - 1
-      end
-      if not id then return unknown_word(word) end
-      list[#list + 1], from = id, to + 1
+    local found
+    if (utf8.len(word) or #word) <= most then
+      found = longest_tokens(word, ids, prefix, longest)
     end
-    return list
+    return found or unknown_word(word)
   end
 end
