@@ -15,7 +15,7 @@ local ops <const> = core.ops
 return function(module, q, k, v, o)
   local options = {
     causal = o.causal, window = o.window, bias = o.bias, scale = o.scale,
-    valid_lens = o.lens, key_mask = o.key_mask,
+    valid_lens = o.lens,
   }
   if o.cache then
     local lengths

@@ -9,6 +9,7 @@
 local attend = require "heed.models.attend"
 local activations = require "heed.models.activation"
 local check = require "heed.check"
+local check_ids = require "heed.models.check_ids"
 local config = require "heed.models.config"
 local core = require "heed.core"
 local nn = require "heed.nn"
@@ -116,12 +117,8 @@ local OPTIONS <const> = {lens = true, types = true}
 --   {lens = heed.tensor {3, 2}})
 function Bert:forward(ids, options)
   check.keys(NAME, options, OPTIONS)
-  check.tensor(NAME, "ids", ids)
+  check_ids(self, "ids", ids, 0)
   local o <const> = options or {}
-  if ids.ndim ~= 2 or ids:size(2) > self.max_length then
-    check.fail("%s: ids must be [B T] with at most %d positions, got %s", NAME,
-      self.max_length, check.show(ids))
-  end
   local e <const>, t <const> = self.embeddings, ids:size(2)
   local x = e.word_embeddings(ids) + e.position_embeddings.weight:narrow(1,
     self.skipped + 1, t)

@@ -5,6 +5,7 @@
 local check = require "heed.check"
 local config = require "heed.models.config"
 local core = require "heed.core"
+local encode = require "heed.models.encode"
 local F = require "heed.nn.functional"
 local pad = require "heed.models.pad"
 
@@ -70,10 +71,8 @@ function embed.settings(network, folder)
   return s
 end
 
--- The ids of a text with the special ones; of a long one the beginning, and
--- the special one at the end.
-local function encode(tokenizer, text, longest)
-  local ids <const> = tokenizer:encode(text, {special = true})
+-- Of many ids the beginning, and the special one at the end.
+local function cut(ids, longest)
   if longest and #ids > longest then
     local last <const> = ids[#ids]
     ids[longest] = last
@@ -112,25 +111,18 @@ function embed.run(network, tokenizer, texts, settings, options)
     check.fail("%s: pooling must be one of %s, got %s", NAME,
       check.names(known), check.show(o.pooling))
   end
-  local lists, order = {}, {}
+  local lists = {}
   for i, text in ipairs(texts) do
-    lists[i], order[i] = encode(tokenizer, text, settings.max_length), i
-    if #lists[i] == 0 then
-      check.fail("%s: text %d has no token", NAME, i)
-    end
+    lists[i] = cut(encode.one(NAME, tokenizer, text, i), settings.max_length)
   end
-  table.sort(order, function(a, b)
-    if #lists[a] ~= #lists[b] then return #lists[a] < #lists[b] end
-    return a < b
-  end)
   local _ <close> = core.no_grad()
-  local parts, back = {}, {}
-  for first = 1, #order, o.batch_size do
-    local batch = {}
-    for i = first, math.min(first + o.batch_size - 1, #order) do
-      batch[#batch + 1], back[order[i]] = lists[order[i]], i
-    end
+  local parts, back, n = {}, {}, 0
+  for batch, places in encode.batches(lists, o.batch_size) do
     parts[#parts + 1] = run_batch(network, batch, tokenizer.pad or 1, o)
+    for _, place in ipairs(places) do
+      n = n + 1
+      back[place] = n
+    end
   end
   if #parts == 0 then
     return ops.zeros({0, network.embeddings.LayerNorm.normalized_shape[1]})

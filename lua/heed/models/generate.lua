@@ -2,6 +2,7 @@
 
 local check = require "heed.check"
 local core = require "heed.core"
+local encode = require "heed.models.encode"
 local evaluating = require "heed.models.evaluating"
 local KeyValueCache = require "heed.nn.cache"
 local pad = require "heed.models.pad"
@@ -80,22 +81,6 @@ local function read(options, settings)
   return o
 end
 
--- The ids of texts, each with at least one.
-local function encode(network, tokenizer, texts)
-  local rows = {}
-  for i, text in ipairs(texts) do
-    local ids <const> = tokenizer:encode(text, {special = true})
-    if #ids == 0 then
-      check.fail("%s: text %d has no token", NAME, i)
-    elseif network.max_length and #ids > network.max_length then
-      check.fail("%s: text %d has %d tokens, the model reads %d", NAME, i,
-        #ids, network.max_length)
-    end
-    rows[i] = ids
-  end
-  return rows
-end
-
 -- The scores after the last id of each row, [B V].
 local function read_prompt(network, ids, lens, cache)
   local x <const> = network:hidden(ids, {cache = cache}) -- [B T C]
@@ -109,8 +94,7 @@ end
 local function room_for(network, longest, max_tokens)
   if not network.max_length then return max_tokens end
   -- the last token needs no position, since nothing follows it
-  return math.min(max_tokens,
-    network.max_length - longest + 1)
+  return math.min(max_tokens, network.max_length - longest + 1)
 end
 
 --- Goes on with texts, all of one batch.
@@ -119,7 +103,7 @@ end
 function generate.run(network, tokenizer, texts, settings, options)
   local o <const> = read(options, settings)
   if #texts == 0 then return {}, {} end
-  local rows <const> = encode(network, tokenizer, texts)
+  local rows <const> = encode.all(NAME, network, tokenizer, texts, "")
   local ids <const>, lens <const> = pad(rows, tokenizer.pad or 1)
   local speeches = {}
   for i, row in ipairs(rows) do

@@ -3,6 +3,7 @@
 
 local check = require "heed.check"
 local config = require "heed.models.config"
+local exists = require "heed.exists"
 local files = require "heed.files"
 local has_tokenizer = require "heed.text.load".has
 local text = require "heed.text"
@@ -22,12 +23,6 @@ local DTYPES <const> = {
   float16 = true, bfloat16 = true, float32 = true, float64 = true,
 }
 
-local function exists(path)
-  local file <const> = io.open(path, "rb")
-  if file then file:close() end
-  return file ~= nil
-end
-
 local function open_weights(folder, mapped)
   for _, name in ipairs(WEIGHTS) do
     local path <const> = folder .. "/" .. name
@@ -45,22 +40,21 @@ local function class_of(path, c)
     check.fail("%s: %s: model_type must be one of %s, got %s", NAME, path,
       check.names(FAMILIES), check.show(c.model_type))
   end
-  return require("heed.models." .. family), family
+  return require("heed.models." .. family)
 end
 
 local function read_folder(folder, dtype, mapped)
   local path <const> = folder .. "/config.json"
   local c <const> = config.read_json(NAME, path)
   if not c then check.fail("%s: there is no %s", NAME, path) end
-  local class <const>, family <const> = class_of(path, c)
+  local class <const> = class_of(path, c)
   local file <close> = open_weights(folder, mapped)
-  return weights.load(NAME, class, c, file, dtype), c, family
+  return weights.load(NAME, class, c, file, dtype), c
 end
 
 local function read_bin(path, dtype)
   local file <const>, c <const> = require "heed.models.llama_bin"(NAME, path)
-  return weights.load(NAME, require "heed.models.llama", c, file, dtype), c,
-    "llama"
+  return weights.load(NAME, require "heed.models.llama", c, file, dtype), c
 end
 
 -- The tokeniser of a path that the user gave, or of the files beside the
@@ -119,11 +113,11 @@ local function load(path, options)
   end
   path = path:gsub("(.)/+$", "%1")
   local is_bin <const> = path:find "%.bin$" ~= nil
-  local network <const>, c <const>, family <const> =
+  local network <const>, c <const> =
     (is_bin and read_bin or read_folder)(path, o.dtype, o.mapped)
   local Model <const> = require "heed.models.model"
   return Model(network, read_tokenizer(path, o.tokenizer, is_bin), c,
-    {family = family, folder = not is_bin and path or nil})
+    not is_bin and path or nil)
 end
 
 return load

@@ -6,12 +6,13 @@
 --     x = norm(x + fc2(swish(fc1(x))))
 --     scores = lm_head(x) + final_logits_bias
 
-local attend = require "heed.models.attend"
 local activations = require "heed.models.activation"
 local check = require "heed.check"
+local check_ids = require "heed.models.check_ids"
 local config = require "heed.models.config"
 local core = require "heed.core"
 local nn = require "heed.nn"
+local projected_attention = require "heed.models.projected_attention"
 local seq2seq = require "heed.models.seq2seq"
 
 local ops <const> = core.ops
@@ -35,36 +36,14 @@ local CONFIG <const> = {
 
 -- -- attention ---------------------------------------------------------------
 
-local Attention = nn.Module:extend "MarianAttention"
+local Attention = projected_attention("MarianAttention", {q = "q_proj",
+  k = "k_proj", v = "v_proj", out = "out_proj"})
 
 function Attention:init(c, heads)
   local e <const> = c.d_model
   self.heads = heads
   self.k_proj, self.v_proj = nn.Linear(e, e), nn.Linear(e, e)
   self.q_proj, self.out_proj = nn.Linear(e, e), nn.Linear(e, e)
-end
-
-local function heads_of(self, layer, x)
-  return ops.split_heads(layer(x), self.heads)
-end
-
--- x [B T C], to itself
-function Attention:forward(x, o)
-  return self.out_proj(attend(self, heads_of(self, self.q_proj, x),
-    heads_of(self, self.k_proj, x), heads_of(self, self.v_proj, x), o))
-end
-
--- to a memory [B S C], whose keys and values the cache keeps
-function Attention:look_at(x, memory, o)
-  local k, v
-  if o.cache then k, v = o.cache:kept(self) end
-  if not k then
-    k, v = heads_of(self, self.k_proj, memory),
-      heads_of(self, self.v_proj, memory)
-    if o.cache then o.cache:keep(self, k, v) end
-  end
-  return self.out_proj(attend(self, heads_of(self, self.q_proj, x), k, v,
-    {lens = o.lens}))
 end
 
 -- -- a layer -----------------------------------------------------------------
@@ -177,7 +156,7 @@ end
 --   pad_token_id = 99, eos_token_id = 0, decoder_start_token_id = 99}
 -- local memory = network:encode(heed.tensor {{7, 9, 1}}) -- [1 3 32]
 function Marian:encode(ids, lens)
-  seq2seq.check_ids(self, "ids", ids, 0)
+  check_ids(self, "ids", ids, 0)
   local layers <const> = self.model.encoder.layers
   local x = embed(self, ids, 0)
   for i = 1, #layers do x = layers[i](x, {lens = lens}) end
@@ -202,7 +181,7 @@ end
 function Marian:decode(ids, memory, options)
   local cache <const> = options and options.cache
   local before <const> = cache and cache:length() or 0
-  seq2seq.check_ids(self, "ids", ids, before)
+  check_ids(self, "ids", ids, before)
   local own <const> = {causal = true, cache = cache}
   local to_memory <const> = {lens = options and options.lens,
     cache = options and options.memory_cache}

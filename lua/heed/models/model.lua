@@ -23,15 +23,13 @@ Model.__name = "Model"
 --   n_layer = 1, n_head = 2}
 -- local model = heed.models.Model(network:eval(), letters)
 -- local text = model:generate("abc", {max_tokens = 5})
-local function new(_, network, tokenizer, c, from)
-  from = from or {}
+local function new(_, network, tokenizer, c, folder)
   c = c or {}
-  local folder <const> = from.folder
   local settings <const> = folder and
     config.read_json("models.load", folder .. "/generation_config.json") or {}
   return setmetatable({
     network = network, tokenizer = tokenizer, config = c,
-    family = from.family, generation = generate.settings(c, settings),
+    generation = generate.settings(c, settings),
     embedding = embed.settings(network, folder),
     translation = translate.settings(c, settings),
   }, Model)
@@ -131,13 +129,10 @@ end
 -- for piece in model:stream("abc", {max_tokens = 5}) do io.write(piece) end
 function Model:stream(text, options)
   check.kind("stream", "text", text, "string")
-  local o <const> = setmetatable({}, {__index = options})
+  local o <const> = {}
   for key, value in next, options or {} do o[key] = value end
   o.on_text = coroutine.yield
-  return coroutine.wrap(function()
-    setmetatable(o, nil)
-    self:generate(text, o)
-  end)
+  return coroutine.wrap(function() self:generate(text, o) end)
 end
 
 --- Texts in the other language, or what a T5 was told to make of them.

@@ -15,17 +15,6 @@ local GENERATE <const> = {
   early_stopping = check.NONE,
 }
 
---- Raises unless ids are [B T] with no more positions than there are.
-function seq2seq.check_ids(network, name, ids, before)
-  check.tensor(network.__name, name, ids)
-  local most <const> = network.max_length
-  if ids.ndim ~= 2 or most and before + ids:size(2) > most then
-    check.fail("%s: %s must be [B T]%s, got %s", network.__name, name,
-      most and (" with at most %d positions"):format(most) or "",
-      check.show(ids))
-  end
-end
-
 --- A class of such networks: it has `encode(ids, lens)`, `decode(ids, memory,
 -- options)`, `score(hidden)`, and the fields `bos`, the id that a result begins
 -- with, `eos`, and `never`, an id that is never written, or nil.

@@ -37,7 +37,8 @@ end
 local function find_stop(self)
   local first
   for _, stop in ipairs(self.stops) do
-    local at <const> = self.text:find(stop, 1, true)
+    -- what is said already holds the beginning of none
+    local at <const> = self.text:find(stop, self.said + 1, true)
     if at and (not first or at < first) then first = at end
   end
   return first

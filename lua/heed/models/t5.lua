@@ -7,15 +7,14 @@
 -- The products of queries and keys are not scaled; the bias, by distance, is
 -- that of the first layer for all.
 
-local attend = require "heed.models.attend"
 local activations = require "heed.models.activation"
 local check = require "heed.check"
+local check_ids = require "heed.models.check_ids"
 local config = require "heed.models.config"
-local core = require "heed.core"
 local nn = require "heed.nn"
+local projected_attention = require "heed.models.projected_attention"
 local seq2seq = require "heed.models.seq2seq"
 
-local ops <const> = core.ops
 local NAME <const> = "T5"
 
 local T5 = seq2seq.extend(NAME)
@@ -37,7 +36,8 @@ local FEEDS <const> = {
 
 -- -- attention ---------------------------------------------------------------
 
-local Attention = nn.Module:extend "T5Attention"
+local Attention = projected_attention("T5Attention", {q = "q", k = "k",
+  v = "v", out = "o"}, 1.0)
 
 -- `distances`: is it the layer whose bias is that of all? and of a decoder?
 function Attention:init(c, distances, causal)
@@ -53,28 +53,6 @@ function Attention:init(c, distances, causal)
       max_distance = c.relative_attention_max_distance,
       bidirectional = not causal})
   end
-end
-
-local function heads_of(self, layer, x)
-  return ops.split_heads(layer(x), self.heads)
-end
-
--- x [B T C], to itself
-function Attention:forward(x, o)
-  return self.o(attend(self, heads_of(self, self.q, x),
-    heads_of(self, self.k, x), heads_of(self, self.v, x), o))
-end
-
--- to a memory [B S C], whose keys and values the cache keeps
-function Attention:look_at(x, memory, o)
-  local k, v
-  if o.cache then k, v = o.cache:kept(self) end
-  if not k then
-    k, v = heads_of(self, self.k, memory), heads_of(self, self.v, memory)
-    if o.cache then o.cache:keep(self, k, v) end
-  end
-  return self.o(attend(self, heads_of(self, self.q, x), k, v,
-    {scale = 1.0, lens = o.lens}))
 end
 
 -- -- a block -----------------------------------------------------------------
@@ -201,7 +179,7 @@ end
 --   d_ff = 64, num_layers = 2, num_heads = 4}
 -- local memory = network:encode(heed.tensor {{7, 9, 2}}) -- [1 3 32]
 function T5:encode(ids, lens)
-  seq2seq.check_ids(self, "ids", ids, 0)
+  check_ids(self, "ids", ids, 0)
   local encoder <const>, t <const> = self.encoder, ids:size(2)
   if #encoder.block == 0 then return self.dropout(self.shared(ids)) end
   local o <const> = {scale = 1.0, lens = lens, bias = bias_of(encoder, t, t)}
@@ -224,7 +202,7 @@ end
 -- local x = network:decode(heed.tensor {{1, 5}}, memory) -- [1 2 32]
 function T5:decode(ids, memory, options)
   local cache <const> = options and options.cache
-  seq2seq.check_ids(self, "ids", ids, 0)
+  check_ids(self, "ids", ids, 0)
   local decoder <const>, t <const> = self.decoder, ids:size(2)
   local before <const> = cache and cache:length() or 0
   local own <const> = {scale = 1.0, causal = true, cache = cache,

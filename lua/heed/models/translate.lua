@@ -2,6 +2,7 @@
 -- want it.
 
 local check = require "heed.check"
+local encode = require "heed.models.encode"
 local evaluating = require "heed.models.evaluating"
 local pad = require "heed.models.pad"
 
@@ -81,47 +82,23 @@ local function read(options, settings)
   return o
 end
 
--- The ids of each text, and the order from the shortest to the longest: texts
--- of a batch are then of about one length.
-local function encode(network, tokenizer, texts, prefix)
-  local lists, order = {}, {}
-  for i, text in ipairs(texts) do
-    local ids <const> = tokenizer:encode(prefix .. text, {special = true})
-    if #ids == 0 then check.fail("%s: text %d has no token", NAME, i) end
-    if network.max_length and #ids > network.max_length then
-      check.fail("%s: text %d has %d tokens, the model reads %d", NAME, i,
-        #ids, network.max_length)
-    end
-    lists[i], order[i] = ids, i
-  end
-  table.sort(order, function(a, b)
-    if #lists[a] ~= #lists[b] then return #lists[a] < #lists[b] end
-    return a < b
-  end)
-  return lists, order
-end
-
 --- Makes other texts of texts.
 -- @treturn {string,...}
 -- @treturn {number,...} their scores
 function translate.run(network, tokenizer, texts, settings, options)
   local o <const> = read(options, settings)
-  local lists <const>, order <const> = encode(network, tokenizer, texts,
+  local lists <const> = encode.all(NAME, network, tokenizer, texts,
     o.prefix or "")
   local _ <close> = evaluating(network)
   local results, scores = {}, {}
-  for first = 1, #order, o.batch_size do
-    local batch = {}
-    for i = first, math.min(first + o.batch_size - 1, #order) do
-      batch[#batch + 1] = lists[order[i]]
-    end
+  for batch, places in encode.batches(lists, o.batch_size) do
     local ids <const>, lens <const> = pad(batch, tokenizer.pad or 1)
     local found <const>, their <const> = network:generate(ids, {lens = lens,
       beam = o.beam, max_length = o.max_tokens,
       length_penalty = o.length_penalty, early_stopping = o.early_stopping})
     for i, target in ipairs(found) do
-      local at <const> = order[first + i - 1]
-      results[at], scores[at] = tokenizer:decode(target), their[i]
+      results[places[i]] = tokenizer:decode(target)
+      scores[places[i]] = their[i]
     end
   end
   return results, scores

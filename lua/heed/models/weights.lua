@@ -7,7 +7,8 @@ local tree = require "heed.nn.tree"
 
 local weights = {}
 
--- The places of each tensor of a network: by name, lists {module, key}.
+-- The places of each tensor of a network: by name, lists {module, key}. `from`:
+-- the name by which the file has given it, so far nil.
 local function places_of(network)
   local by_tensor, by_name, order = {}, {}, {}
   for _, entry in ipairs(tree.tensors(network, "state", true)) do
@@ -23,24 +24,21 @@ local function places_of(network)
   return by_name, order
 end
 
-local function put(place, tensor, dtype)
-  if tensor.dtype ~= dtype then tensor = tensor:to(dtype) end
+-- Puts a tensor into some of the entries of a place.
+local function put(place, tensor, entries)
   tensor.requires_grad = place.tensor.requires_grad
-  for _, entry in ipairs(place) do rawset(entry.module, entry.key, tensor) end
-  place.done = true
+  for _, entry in ipairs(entries) do
+    rawset(entry.module, entry.key, tensor)
+  end
 end
 
 -- A second tensor for what is one weight by the config: where it differs from
 -- the first, the module of that name has it for itself, whatever the config
 -- says (files of T5 1.1 and mT5 do this).
-local function untie(place, own, tensor, dtype)
-  if tensor.dtype ~= dtype then tensor = tensor:to(dtype) end
+local function untie(place, own, tensor)
   for _, entry in ipairs(place) do
-    local first <const> = entry.module[entry.key]
-    if entry.name == own and check.shape(first.shape) ==
-       check.shape(tensor.shape) and not first:equal(tensor) then
-      tensor.requires_grad = first.requires_grad
-      rawset(entry.module, entry.key, tensor)
+    if entry.name == own and not entry.module[entry.key]:equal(tensor) then
+      put(place, tensor, {entry})
     end
   end
 end
@@ -69,8 +67,8 @@ end
 
 --- Makes the network of a class and fills it.
 --
--- The class has `rename(name, tensor)`: what a tensor of the file is called in
--- the network (nil: it is not needed) and, where it lies otherwise, true to
+-- The class has `rename(name)`: what a tensor of the file is called in the
+-- network (nil: it is not needed) and, where it lies otherwise, true to
 -- turn its rows into columns; and `optional`, patterns of names that a file may
 -- lack, whose fields are then gone.
 -- @tparam string func the function that messages name
@@ -91,35 +89,31 @@ function weights.load(func, class, c, file, dtype)
   for _, name in ipairs(file.names) do
     local own <const>, turned = class.rename(name)
     local place <const> = own and by_name[own]
-    if place and not place.done then
+    if own and not place then
+      unexpected[#unexpected + 1] = name
+    elseif place and place.from ~= own then
       local tensor = file:get(name)
       if turned then tensor = tensor:t():contiguous() end
+      if tensor.dtype ~= dtype then tensor = tensor:to(dtype) end
       local here <const> = check.shape(place.tensor.shape)
       local there <const> = check.shape(tensor.shape)
-      if here == there then
-        put(place, tensor, dtype)
-        place.from = own
-      else
-        place.done = true
+      if here == there and place.from then
+        untie(place, own, tensor)
+      elseif here == there then
+        put(place, tensor, place)
+      elseif not place.from then
         shapes[#shapes + 1] = ("%s is %s here and %s there"):format(own, here,
           there)
       end
-    elseif place and place.from and place.from ~= own then
-      local tensor = file:get(name)
-      if turned then tensor = tensor:t():contiguous() end
-      untie(place, own, tensor, dtype)
-    elseif own and not place then
-      unexpected[#unexpected + 1] = name
+      place.from = place.from or own
     end
   end
   for _, place in ipairs(order) do
-    if place.done then goto continue end
-    if not is_optional(network, place.name) then
-      missing[#missing + 1] = place.name
-    else
+    if not place.from and is_optional(network, place.name) then
       for _, entry in ipairs(place) do rawset(entry.module, entry.key, nil) end
+    elseif not place.from then
+      missing[#missing + 1] = place.name
     end
-    ::continue::
   end
   complain(func, file.path, {missing, unexpected, shapes})
   return network:eval()

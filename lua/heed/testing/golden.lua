@@ -1,6 +1,7 @@
 --- Values kept in files beside the specs, as the results to come again.
 local check = require "heed.check"
 local close = require "heed.testing.close"
+local exists = require "heed.exists"
 local files = require "heed.files"
 local heat = require "heed.testing.heat"
 local values = require "heed.testing.values"
@@ -60,12 +61,6 @@ local function make_folder(path)
       end
     end
   end
-end
-
-local function exists(path)
-  local file = io.open(path, "rb")
-  if file then file:close() end
-  return file ~= nil
 end
 
 -- Does HEED_UPDATE_GOLDEN ask for this file? "1" does for all, other words for
