@@ -3,6 +3,7 @@
 
 local heed = require "heed"
 require "heed.testing"
+local with_folder = require "spec.support.with_folder"
 local nn = heed.nn
 
 local FOLDER <const> = "spec/models/golden/"
@@ -114,20 +115,6 @@ end)
 
 describe("models.load", function()
   local load <const> = heed.models.load
-
-  local function with_folder(files, f)
-    local folder = os.tmpname()
-    os.remove(folder)
-    assert(os.execute("mkdir " .. folder))
-    for name, bytes in pairs(files) do
-      local file = assert(io.open(folder .. "/" .. name, "wb"))
-      file:write(bytes)
-      file:close()
-    end
-    local ok, fault = pcall(f, folder)
-    os.execute("rm -r " .. folder)
-    if not ok then error(fault, 0) end
-  end
 
   local function bytes_of(path)
     local file = assert(io.open(path, "rb"))

@@ -11,11 +11,7 @@
 local check = require "spec.support.attention.check"
 local combination = require "spec.support.attention.combination"
 local philox = require "spec.support.attention.philox"
-
-local function setting(name, default)
-  local text = os.getenv(name)
-  return text and text ~= "" and math.tointeger(tonumber(text)) or default
-end
+local setting = require "spec.support.setting"
 
 local SEED <const> = setting("HEED_SEED", os.time())
 local ONLY <const> = setting("HEED_COMBINATION")

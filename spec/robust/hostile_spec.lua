@@ -8,15 +8,11 @@
 --     HEED_CALLS=1000 tools/test spec/robust/hos..   so many of each function
 
 local lfs = require "lfs"
+local setting = require "spec.support.setting"
 
 local PROGRAM <const> = os.getenv "HEED_PROGRAM" or
   (os.getenv "HEED_BUILD" or "build") .. "/heed"
 local SANITIZED <const> = os.getenv "HEED_SANITIZE" ~= nil
-
-local function setting(name, default)
-  local text = os.getenv(name)
-  return text and text ~= "" and math.tointeger(tonumber(text)) or default
-end
 
 -- New ones in long runs; short runs are to say the same each time.
 local SEED <const> = setting("HEED_SEED", os.getenv "HEED_LONG" and os.time()

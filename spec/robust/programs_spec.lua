@@ -13,12 +13,8 @@ local build = require "spec.robust.program.build"
 local core = require "heed.core"
 local reference = require "spec.robust.program.reference.init"
 local script = require "spec.robust.program.script"
+local setting = require "spec.support.setting"
 local shrink = require "spec.robust.program.shrink"
-
-local function setting(name, default)
-  local text = os.getenv(name)
-  return text and text ~= "" and math.tointeger(tonumber(text)) or default
-end
 
 -- New ones in long runs; short runs are to say the same each time.
 local SEED <const> = setting("HEED_SEED", os.getenv "HEED_LONG" and os.time()

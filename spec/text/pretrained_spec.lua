@@ -3,6 +3,7 @@
 
 local heed = require "heed"
 local lines = require "spec.text.lines"
+local with_folder = require "spec.support.with_folder"
 local text = heed.text
 
 local FOLDER <const> = "spec/text/golden/"
@@ -64,22 +65,9 @@ describe("a tokeniser of a model", function()
 end)
 
 describe("text.load of a model's files", function()
-  local function with(files, f)
-    local folder = os.tmpname()
-    os.remove(folder)
-    assert(os.execute("mkdir " .. folder))
-    for name, bytes in pairs(files) do
-      local out = assert(io.open(folder .. "/" .. name, "wb"))
-      out:write(bytes)
-      out:close()
-    end
-    local ok, fault = pcall(f, folder)
-    os.execute("rm -r " .. folder)
-    if not ok then error(fault, 0) end
-  end
-
   it("reads GPT-2's two files, and the roles beside them", function()
-    with({["encoder.json"] = '{"a": 0, "b": 1, "ab": 2, "<|endoftext|>": 3}',
+    with_folder({["encoder.json"] =
+      '{"a": 0, "b": 1, "ab": 2, "<|endoftext|>": 3}',
       ["vocab.bpe"] = "#version: 0.2\na b\n"}, function(folder)
       for _, path in ipairs {folder, folder .. "/encoder.json",
         folder .. "/vocab.bpe"} do
@@ -94,7 +82,7 @@ describe("text.load of a model's files", function()
 
   it("reads BERT's vocabulary, with its case and its pairs", function()
     local vocab <const> = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nHa\n##llo\nhallo\n"
-    with({["vocab.txt"] = vocab}, function(folder)
+    with_folder({["vocab.txt"] = vocab}, function(folder)
       local t = assert(text.load(folder))
       assert.same({3, 7, 4}, (t:encode("HALLO", {special = true})))
       local ids, types = t:encode("hallo", {special = true, pair = "hallo"})
@@ -102,7 +90,7 @@ describe("text.load of a model's files", function()
       assert.same({1, 1, 1, 2, 2}, types)
       assert.same({1, 3, 4}, {t.pad, t.cls, t.sep})
     end)
-    with({["vocab.txt"] = vocab,
+    with_folder({["vocab.txt"] = vocab,
       ["tokenizer_config.json"] = '{"do_lower_case": false}'},
       function(folder)
         assert.same({5, 6}, (assert(text.load(folder)):encode "Hallo"))
@@ -113,7 +101,7 @@ describe("text.load of a model's files", function()
     local file = assert(io.open(FOLDER .. "unigram.model", "rb"))
     local model = file:read "a"
     file:close()
-    with({["source.spm"] = model, ["vocab.json"] =
+    with_folder({["source.spm"] = model, ["vocab.json"] =
       '{"</s>": 0, "<unk>": 1, "▁the": 2, "▁cat": 3, "<pad>": 4}'},
       function(folder)
         local t = assert(text.load(folder))
@@ -159,7 +147,7 @@ describe("text.load of a model's files", function()
         .. '"behavior": "Isolated"}}'] =
         'tokenizer: pre_tokenizer Split: pattern "("',
     } do
-      with({["tokenizer.json"] = json}, function(folder)
+      with_folder({["tokenizer.json"] = json}, function(folder)
         local t, said = text.load(folder)
         assert.is_nil(t)
         assert.equal(("text.load: %s: %s"):format(folder, fault),
@@ -199,7 +187,7 @@ describe("text.load of a model's files", function()
     local file = assert(io.open(FOLDER .. "metaspace.json", "rb"))
     local json = file:read "a"
     file:close()
-    with({}, function(folder)
+    with_folder({}, function(folder)
       for n = 1, 40 do
         local at = n * 7919 % #json + 1
         local out = assert(io.open(folder .. "/tokenizer.json", "wb"))
